@@ -1,0 +1,239 @@
+"""Every error of the engine.
+
+    LmxError
+    ├── ConfigError (also a ValueError)     a wrong option or object; raised in the caller, before anything starts
+    │   └── AssemblyError                   an extension could not be applied
+    ├── ExtensionRefused                    an extension's own "not with these options"
+    ├── ToolError                           the model hears it: the text becomes the call's error result
+    ├── StoreError                          the transcript could not be read or written
+    │   ├── TranscriptNotFound
+    │   ├── TranscriptUnreadable
+    │   └── SessionLocked
+    ├── AmbiguousSession   UnknownEntry   UnsafeFork
+    ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
+    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel
+    └── AwaitTimeout   SnapshotTimeout   SessionDown
+
+There are two kinds: what the model hears (`ToolError`, and the results made from it) and what stops a turn (a `Failure`,
+which is data: it is carried in events and entries and never raised out of a provider). Everything else is a host's mistake.
+`str()` of each is a sentence for a person and never holds a credential: constructors take facts, not values they can't vet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+
+class LmxError(Exception):
+    """Root of every error `lmx_core` raises."""
+
+
+class ConfigError(LmxError, ValueError):
+    """A wrong or missing option. The message names the option and the expected shape, never the value."""
+
+
+class AssemblyError(ConfigError):
+    """An extension refused to start, or what was given is no extension."""
+
+    def __init__(self, extension: str, reason: str):
+        super().__init__(f"extension {extension} could not be applied: {reason}")
+        self.extension, self.reason = extension, reason
+
+
+class ExtensionRefused(LmxError):
+    """Raised by an extension's constructor: it cannot work with these options."""
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ToolError(LmxError):
+    """Raised by a tool to fail its call; the text goes to the model."""
+
+
+class StoreError(LmxError):
+    """A transcript could not be read or written. The only kind of exception a store may raise."""
+
+
+class TranscriptNotFound(StoreError):
+    def __init__(self, id: str):
+        super().__init__(f"there is no transcript {id!r}")
+        self.id = id
+
+
+class TranscriptUnreadable(StoreError):
+    def __init__(self, id: str, reason: str):
+        super().__init__(f"transcript {id} cannot be read: {reason}")
+        self.id, self.reason = id, reason
+
+
+class SessionLocked(StoreError):
+    """Another process holds the transcript. `holder` has `host, os_pid, process, since, path`."""
+
+    def __init__(self, holder: Mapping[str, Any]):
+        super().__init__(
+            f"the session is open in process {holder.get('os_pid')} on {holder.get('host')} "
+            f"since {holder.get('since')} (lock file {holder.get('path')})"
+        )
+        self.holder = dict(holder)
+
+
+class AmbiguousSession(LmxError):
+    def __init__(self, ids: Sequence[str]):
+        super().__init__(f"that name fits several sessions: {', '.join(ids)}")
+        self.ids = list(ids)
+
+
+class UnknownEntry(LmxError):
+    def __init__(self, cut: str):
+        super().__init__(f"the transcript has no entry {cut}")
+        self.cut = cut
+
+
+class UnsafeFork(LmxError):
+    """The cut falls between a call and its result."""
+
+    def __init__(self, id: str):
+        super().__init__(f"the cut at {id} would leave tool calls without their results")
+        self.id = id
+
+
+class Busy(LmxError):
+    def __init__(self, message: str = "the session is busy; wait for `finished` or cancel first"):
+        super().__init__(message)
+
+
+class Cancelled(LmxError):
+    def __init__(self, message: str = "the prompt was cancelled before its work began"):
+        super().__init__(message)
+
+
+class HookDenied(LmxError):
+    def __init__(self, reason: str):
+        super().__init__(f"a hook refused the prompt: {reason}")
+        self.reason = reason
+
+
+class HookFailed(LmxError):
+    def __init__(self, reason: str):
+        super().__init__(f"a hook failed: {reason}")
+        self.reason = reason
+
+
+class UnknownCall(LmxError):
+    def __init__(self, call_id: str):
+        super().__init__(f"no call {call_id!r} is waiting for an answer")
+        self.call_id = call_id
+
+
+class InvalidAnswer(LmxError):
+    """An answer of the wrong shape for the parked call; the call keeps waiting."""
+
+
+class AlreadySent(LmxError):
+    def __init__(self, message: str = "no such steer is waiting; it was already sent or never queued"):
+        super().__init__(message)
+
+
+class NothingToDo(LmxError):
+    """The operation would change nothing."""
+
+
+class UnknownTools(LmxError):
+    def __init__(self, names: Sequence[str]):
+        super().__init__(f"no such tools: {', '.join(names)}")
+        self.names = list(names)
+
+
+class ToolsDisallowed(LmxError):
+    def __init__(self, tools: Sequence[tuple[str, str]]):
+        super().__init__("tools cannot be used: " + "; ".join(f"{name}: {why}" for name, why in tools))
+        self.tools = list(tools)
+
+
+class InvalidModel(LmxError):
+    """The provider cannot serve this model, or not with these tools."""
+
+
+class AwaitTimeout(LmxError):
+    def __init__(self, ms: int):
+        super().__init__(f"the prompt did not finish within {ms} ms; the session goes on working")
+        self.ms = ms
+
+
+class SnapshotTimeout(LmxError):
+    def __init__(self, ms: int):
+        super().__init__(f"the session did not answer within {ms} ms")
+        self.ms = ms
+
+
+class SessionDown(LmxError):
+    def __init__(self, reason: str):
+        super().__init__(f"the session has ended: {reason}")
+        self.reason = reason
+
+
+CATEGORIES = ("context_limit", "rate_limit", "server", "timeout", "refused", "auth", "quota", "other")
+"""What a person or a policy needs to tell apart. `auth` and `quota` are the account failures (PV-4's `is_account`)."""
+
+ACCOUNT_CODES = frozenset(
+    "authentication_error billing_error billing_hard_limit_reached billing_not_active credit_balance_too_low "
+    "insufficient_quota invalid_api_key missing_api_key permission_error quota_exceeded".split()
+)
+"""Codes that no retry can cure, even when they arrive with status 429 (RY-2)."""
+
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a turn failed: a provider's refusal, a broken stream, a hook. Data, so that nothing of it is lost on the way.
+
+    `code` is a stable machine word (`http`, `connection`, `timeout`, `incomplete_stream`, `malformed_stream`,
+    `unanswered`, `context_limit`, `missing_api_key`, `script_exhausted`, `hook_failed`, ... or the provider's own code).
+    `message` is a sentence without credentials, at most 2,000 bytes. `retryable` overrides what status and code suggest.
+    `retry_after_ms` and `stated_context_window` (tokens) are what the provider said, if it did.
+    """
+
+    code: str
+    message: str
+    category: str = "other"
+    http_status: int | None = None
+    retry_after_ms: int | None = None
+    stated_context_window: int | None = None
+    retryable: bool | None = None
+    provider: str | None = None
+
+    @property
+    def is_account(self) -> bool:
+        """Keys, permission, billing, quota: never retried."""
+        return self.category in ("auth", "quota") or self.code in ACCOUNT_CODES or self.http_status in (401, 402, 403)
+
+    @property
+    def is_transient(self) -> bool:
+        """Worth another attempt (RY-2)."""
+        if self.is_account or self.category in ("context_limit", "refused"):
+            return False
+        if self.retryable is not None:
+            return self.retryable
+        if self.http_status is not None:
+            return self.http_status >= 500 or self.http_status in _TRANSIENT_STATUS
+        return self.category in ("rate_limit", "server", "timeout")
+
+
+_TAG = re.compile(rb"(?is)<(script|style)\b.*?</\1>|<[^>]+>")
+_TITLE = re.compile(rb"(?is)<title[^>]*>(.*?)</title>")
+
+
+def clean_message(text: str | bytes, limit: int = 2_000) -> str:
+    """A provider's error text, short enough for a line: an HTML page becomes its title and up to 600 bytes of its text."""
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    if b"<html" in data[:2_000].lower() or b"<!doctype html" in data[:200].lower():
+        title = _TITLE.search(data)
+        body = b" ".join(_TAG.sub(b" ", data).split())[:600]
+        data = (title.group(1).strip() + b": " if title else b"") + body
+    return data[:limit].decode("utf-8", "ignore").strip()

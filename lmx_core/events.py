@@ -1,0 +1,191 @@
+"""What a session says to its subscribers (core.md section 5).
+
+Each has a class attribute `type`, the name under which scripts and screens know it. Consumers ignore types and fields
+they do not know (SU-5). Deltas are transient; everything else has a durable twin in the transcript or can be asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from lmx_core.entry import Entry
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    type: ClassVar[str] = "event"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-shaped, with `type` first."""
+        return {"type": self.type, **msgspec.to_builtins(self)}
+
+
+class EntryAppended(Event, frozen=True, kw_only=True):
+    """After every append, the user's own included; the entry is on disk."""
+
+    type: ClassVar[str] = "entry"
+    entry: Entry
+
+
+class TextDelta(Event, frozen=True, kw_only=True):
+    """`id` is the id of the assistant entry this text becomes (SU-4)."""
+
+    type: ClassVar[str] = "text_delta"
+    id: str
+    text: str
+
+
+class ThinkingDelta(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "thinking_delta"
+    id: str
+    text: str
+
+
+class ToolCallDelta(Event, frozen=True, kw_only=True):
+    """The model is composing a call: `bytes` of arguments so far, `head` their first 240 bytes."""
+
+    type: ClassVar[str] = "tool_call_delta"
+    id: str
+    name: str
+    bytes: int
+    head: str
+
+
+class ToolCalled(Event, frozen=True, kw_only=True):
+    """An assembled call, before it runs."""
+
+    type: ClassVar[str] = "tool_call"
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    argument_error: str | None = None
+
+
+class ToolDelta(Event, frozen=True, kw_only=True):
+    """Output of a running tool."""
+
+    type: ClassVar[str] = "tool_delta"
+    call_id: str
+    name: str
+    text: str
+
+
+class ToolApproval(Event, frozen=True, kw_only=True):
+    """A hook parked the call. `call` has `id`, `name`, `arguments` and what the hook said, such as `permission`."""
+
+    type: ClassVar[str] = "tool_approval"
+    call: dict[str, Any]
+
+
+class Question(Event, frozen=True, kw_only=True):
+    """A tool asks a person; answered with `session.answer`."""
+
+    type: ClassVar[str] = "question"
+    call_id: str
+    payload: dict[str, Any]
+
+
+class UsageEvent(Event, frozen=True, kw_only=True):
+    """One request's usage, as `Usage.to_dict()`, with its `request_id`."""
+
+    type: ClassVar[str] = "usage"
+    usage: dict[str, Any]
+    request_id: str
+
+
+class ContextPosition(Event, frozen=True, kw_only=True):
+    """How full the window is. `fraction` is None when the window is unknown; `measured` says the tokens were counted."""
+
+    type: ClassVar[str] = "context"
+    tokens: int
+    window: int | None = None
+    fraction: float | None = None
+    measured: bool = False
+    current: dict[str, int] = {}
+    spent: dict[str, int] = {}
+
+
+class ContextWindowUnknown(Event, frozen=True, kw_only=True):
+    """Once per model, just before its first request; `fallback` tokens are assumed."""
+
+    type: ClassVar[str] = "context_window_unknown"
+    model: str
+    fallback: int | None
+
+
+class ProviderRetry(Event, frozen=True, kw_only=True):
+    """A backoff begins: attempt `attempt` of `max` follows in `delay_ms`. `after_output`: a partial answer was kept."""
+
+    type: ClassVar[str] = "provider_retry"
+    attempt: int
+    max: int
+    delay_ms: int
+    category: str
+    reason: str
+    after_output: bool = False
+
+
+class ResponseMetadata(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "response_metadata"
+    request_id: str
+    requested_model: str
+    resolved_model: str | None = None
+    status: int | None = None
+    headers: dict[str, str] = {}
+
+
+class TurnError(Event, frozen=True, kw_only=True):
+    """The turn failed; `finished` follows. `reason` is a sentence; the rest tells kinds apart."""
+
+    type: ClassVar[str] = "error"
+    reason: str
+    category: str = "other"
+    code: str | None = None
+    http_status: int | None = None
+    provider: str | None = None
+
+
+class Finished(Event, frozen=True, kw_only=True):
+    """The session is idle again; exactly once per prompt.
+
+    `stop_reason`: stop, length, content_filter, error, cancelled, max_turns, no_progress, hook_failed, budget or a guard's
+    own word. For `budget`, `detail` has `kind` (`requests`) and the numbers.
+    """
+
+    type: ClassVar[str] = "finished"
+    stop_reason: str
+    detail: dict[str, Any] = {}
+
+
+class ToolsChanged(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tools_changed"
+    previous: list[str]
+    current: list[str]
+
+
+class ToolAccessChanged(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tool_access_changed"
+    action: str
+    names: list[str]
+    current: list[str]
+
+
+class ModelChanged(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "model_changed"
+    previous: str
+    current: str
+
+
+class SteerDropped(Event, frozen=True, kw_only=True):
+    """A queued steer was not delivered because the prompt ended; a screen puts it back into the composer."""
+
+    type: ClassVar[str] = "steer_dropped"
+    text: str
+
+
+class Down(Event, frozen=True, kw_only=True):
+    """The session has ended; nothing follows. `reason` is `stopped` or why it died."""
+
+    type: ClassVar[str] = "down"
+    reason: str

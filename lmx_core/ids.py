@@ -1,0 +1,43 @@
+"""ULIDs: ids that sort by age and survive being retyped (TR-2)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ULID_LENGTH = 26
+SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
+"""What a session id may be: safe as a file name and as a word on a command line."""
+
+
+class UlidFactory:
+    """Makes 26-character ULIDs: 48 bits of milliseconds, 80 random bits, and never one that sorts before the last."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def new(self, now_ms: int) -> str:
+        value = (now_ms << 80) | int.from_bytes(os.urandom(10), "big")
+        if value >> 80 <= self._last >> 80:
+            value = self._last + 1 + int.from_bytes(os.urandom(4), "big")
+        self._last = value
+        return encode(value)
+
+
+def encode(value: int) -> str:
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def is_session_id(text: str) -> bool:
+    return SESSION_ID.fullmatch(text) is not None
+
+
+def timestamp_ms(ulid: str) -> int:
+    """The moment a ULID was made, in ms since the epoch. Raises ValueError for what is none."""
+    if len(ulid) != ULID_LENGTH:
+        raise ValueError(f"not a ULID: {len(ulid)} characters")
+    value = 0
+    for char in ulid.upper():
+        value = value * 32 + _ALPHABET.index(char)
+    return value >> 80

@@ -1,0 +1,52 @@
+"""Who may start a task, and how blocking code is run.
+
+Tasks are started through `Spawn`, which the runtime owns: it names them, holds them, and ends them. Blocking code runs in
+daemon threads of our own, because `asyncio.to_thread` uses a pool that is joined at interpreter exit: a hung tool would
+keep the process alive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Spawn(Protocol):
+    """Starts `coro` as a task named `<runtime>/<kind>/<id>`. A failure of it cancels nothing else (RT-5)."""
+
+    def __call__(self, coro: Coroutine[Any, Any, T], *, kind: str, id: str) -> asyncio.Task[T]: ...
+
+
+async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs a blocking function in a daemon thread of its own and returns what it returns.
+
+    Cancelling the wait abandons the thread: it cannot be killed, and its late result is dropped (SE-8).
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+        if not done.done():
+            set_it(value)
+
+    def work() -> None:
+        try:
+            result = context.run(function, *args, **kwargs)
+        except BaseException as error:  # noqa: BLE001 - it is not swallowed: the awaiting task gets it
+            outcome: tuple[Callable[[Any], None], Any] = (done.set_exception, error)
+        else:
+            outcome = (done.set_result, result)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=work, name=f"lmx-{getattr(function, '__name__', 'call')}", daemon=True).start()
+    return await done

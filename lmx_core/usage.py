@@ -1,0 +1,59 @@
+"""What a request cost, in one shape for every provider (US-1, US-2).
+
+`None` for a cost means nobody knows; it is contagious in sums and never becomes 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+STABLE_KEYS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd", "model")
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens and dollars of one request or a sum of them.
+
+    `input_tokens` is everything the model read, cached parts included, whenever `input_includes_cached` is true, which is
+    how every lmx adapter reports it. `extra` keeps what else the provider said.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+    model: str | None = None
+    input_includes_cached: bool = True
+    extra: dict[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form written to transcripts and shown to scripts: the six stable keys first, extras after them."""
+        base: dict[str, Any] = {key: getattr(self, key) for key in STABLE_KEYS}
+        return base | {"input_includes_cached": self.input_includes_cached} | self.extra
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Usage:
+        known = {k: v for k, v in data.items() if k in STABLE_KEYS or k == "input_includes_cached"}
+        return cls(**known, extra={k: v for k, v in data.items() if k not in known})
+
+    def add(self, other: Usage) -> Usage:
+        unknown = self.cost_usd is None or other.cost_usd is None
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+            model=other.model or self.model,
+        )
+
+    @staticmethod
+    def sum(items: Iterable[Usage]) -> Usage:
+        """The sum; of nothing, zero tokens and a known cost of 0.0."""
+        total = Usage(cost_usd=0.0)
+        for item in items:
+            total = total.add(item)
+        return total
