@@ -1,0 +1,1 @@
+"""lmx, the program: a terminal coding agent that is an ordinary host of `lmx_core`."""

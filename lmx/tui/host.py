@@ -1,0 +1,53 @@
+"""What the screen needs of the program that opens it, and nothing more.
+
+`lmx.cli.tui` implements it from flags and configuration; tests implement it in twenty lines over a scripted provider. The
+screen itself never reads configuration, finds keys or chooses a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import logging
+
+    from lmx.sessions import SessionInfo
+    from lmx_core.permissions import Handle
+
+    from lmx_core import Entry, Session
+
+
+class Host(Protocol):
+    """Every method that fails raises an `LmxError` whose `str` is the sentence for the transcript row (LAY-11).
+
+    `resume_hint(session_id)` is what to print when the screen is gone (C1-27). `first_prompt` is shown as if typed and sent
+    when the session is ready. `history_path` is None when nothing may be kept on disk.
+    """
+
+    version: str
+    cwd: Path
+    resume_hint: Callable[[str], str]
+    permission: Handle
+    first_prompt: str | None
+    history_path: Path | None
+    log: logging.Logger
+
+    async def start(self, model: str | None = None) -> Session:
+        """The session to begin with. The first call honours `-c` and `--resume`; `model` overrides the model."""
+
+    async def new(self) -> Session:
+        """A fresh session with the start-up configuration (C9-3). The old one is the screen's to stop."""
+
+    async def resume(self, ref: str) -> Session:
+        """The session of this id, unique prefix or name."""
+
+    async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
+        """Sessions of this directory (or all), newest activity first, without empty and child ones."""
+
+    async def models(self) -> list[str]:
+        """Model specs to offer in the menu, best first; may ask providers, so it is never awaited on the key path."""
+
+    async def entries(self, session_id: str) -> list[Entry]:
+        """The stored transcript of a session, for drawing it."""
