@@ -1,0 +1,72 @@
+"""The engine's sentences to the model and to a person, in one class, so that a host can reword any of them.
+
+A host that patches texts where they are used would miss some and break on every release. Here it overrides a method;
+what it leaves out is inherited (EX-8). An override that raises is an error of the host and never replaced by the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lmx_core.calls import ToolCall
+
+
+class Messages:
+    """What the engine says by itself. Sentences state what happened; they are not recorded as settings."""
+
+    def approval_timed_out(self, ms: float) -> str:
+        return f"Nobody answered the request for approval within {_seconds(ms)}, so the call was not run."
+
+    def question_timed_out(self, ms: float) -> str:
+        return f"Nobody answered within {_seconds(ms)}. Carry on with what you know and say what you assumed."
+
+    def budget_stopped(self, payload: Mapping[str, Any]) -> str:
+        """`payload` is the detail of the stop: `kind` `requests` with `used` and `limit`."""
+        return f"Stopped: {payload.get('used')} of {payload.get('limit')} provider requests of this session are spent."
+
+    def turn_budget_spent(self, turns: int) -> str:
+        return f"Stopped after {turns} {_plural('turn', turns)}, the most one prompt may take."
+
+    def stuck(self, repeats: int) -> str:
+        return f"Stopped: the same calls gave the same answers {repeats} times running."
+
+    def cycling(self, calls: int) -> str:
+        return f"Stopped: most of the last {calls} calls repeated earlier ones with the same answers."
+
+    def lost_call(self, call: ToolCall) -> str:
+        return (
+            f"The session ended before the outcome of this {call.name} call was recorded. Its effect may have happened: "
+            "check before you repeat it."
+        )
+
+    def tool_crashed(self, call: ToolCall, reason: str) -> str:
+        return f"The tool {call.name} crashed: {reason}"
+
+    def tool_timed_out(self, call: ToolCall, ms: float) -> str:
+        return f"The tool {call.name} was stopped after {_seconds(ms)}, its time limit."
+
+    def tool_cancelled(self, call: ToolCall) -> str:
+        return f"The call of {call.name} was cancelled before it finished."
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms / 1_000:g} s" if ms >= 1_000 else f"{ms:g} ms"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+SENTENCES = frozenset(name for name in vars(Messages) if not name.startswith("_"))
+
+
+def check(value: object) -> str | None:
+    """What is wrong with `value` as a `messages=` option, or None. A subclass that overrides nothing is a mistyped name."""
+    if not isinstance(value, Messages):
+        return "must be a lmx_core.Messages or a subclass of it"
+    if type(value) is not Messages and not any(
+        getattr(type(value), name) is not vars(Messages)[name] for name in SENTENCES
+    ):
+        return f"overrides no sentence; the sentences are {', '.join(sorted(SENTENCES))}"
+    return None
