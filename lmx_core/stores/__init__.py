@@ -1,0 +1,1 @@
+"""Where transcripts are kept: the `Store` protocol, files of JSON lines, and memory."""
