@@ -1,0 +1,76 @@
+"""The door of the program, and the only place that ends the process.
+
+The first thing it does is to keep the environment it was started with: commands run with exactly that, whatever an import
+changes later (cli.md 7.3). Run as `python -m lmx`, it first forgets the directory Python put in front of the path, or a
+checkout's own `typing.py` would be loaded (7.11).
+"""
+
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from lmx import argv, exit_status
+
+_COMMANDS = {
+    "tui": "lmx.cli.tui",
+    "run": "lmx.cli.run",
+    "log": "lmx.cli.stored",
+    "fork": "lmx.cli.stored",
+    "sessions": "lmx.cli.stored",
+    "explain": "lmx.cli.explain",
+    "demo": "lmx.cli.demo",
+    "help": "lmx.cli.help",
+}
+"""Where each command lives. A module is imported when its command is used, so that `--version` pays for none of them."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs one command line and exits with its status (cli.md 2.6)."""
+    environ = dict(os.environ)
+    sys.exit(_run(sys.argv[1:] if arguments is None else arguments, environ))
+
+
+def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    try:
+        status = _dispatch(arguments, environ)
+        sys.stdout.flush()
+    except exit_status.CommandError as error:
+        _complain(str(error))
+        return error.status
+    except BrokenPipeError:
+        # The reader of our output has gone. What is still buffered must not be tried again by the interpreter's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exit_status.OTHER
+    except KeyboardInterrupt:
+        return exit_status.SIGNALLED + 2
+    return status
+
+
+def _dispatch(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    if sys.platform == "win32":
+        raise exit_status.CommandError("lmx runs on Linux and macOS; on Windows use it inside WSL")
+    line = argv.parse(arguments)
+    if line.command == "version":
+        from lmx import __version__
+
+        print(f"lmx {__version__}")
+        return exit_status.OK
+    command: Callable[[argv.Line, Mapping[str, str]], int] = import_module(_COMMANDS[line.command]).main
+    return command(line, environ)
+
+
+def _complain(sentence: str) -> None:
+    try:
+        print(f"lmx: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        pass  # stderr is closed: there is nobody to tell, and the status still says it
+
+
+if __name__ == "__main__":
+    main()

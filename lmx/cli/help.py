@@ -1,0 +1,124 @@
+"""`lmx help [TOPIC]` and `--help`.
+
+What a topic says about models, modes and settings is printed from the tables the program itself works with, so that help
+cannot promise what the code does not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from lmx import argv, exit_status
+
+
+def main(line: argv.Line, environ: Mapping[str, str]) -> int:
+    topic = line.words[0] if line.words else None
+    if topic is None or topic in argv.COMMANDS:
+        from lmx.cli import app
+
+        app.show(topic, ", ".join(TOPICS))
+        if topic in TOPICS:
+            print("\n" + TOPICS[topic]())
+    elif topic in TOPICS:
+        print(TOPICS[topic]())
+    else:
+        raise argv.usage(f"there is no help topic {argv.shown(topic)}; topics: {', '.join([*TOPICS, *argv.COMMANDS])}")
+    return exit_status.OK
+
+
+def _config() -> str:
+    from lmx.config.schema import describe
+
+    return f"""\
+Settings are read from ~/.lmx/config.toml, which lmx creates once as a commented template and never
+rewrites. A path ending in .json is read with the same keys. `--config PATH` reads another file,
+`--config none` reads none. A setting is taken from the first of: flag, LMX_* variable, config.toml,
+managed.toml beside it (what lmx saves itself), default. A file that others can write, or that holds a key
+and can be read by others, is refused. A repository's files never change settings.
+
+{describe()}"""
+
+
+def _models() -> str:
+    from lmx_core.providers.catalog import PROVIDERS
+
+    rows = [("Provider", "Key variable", "Model when only its key is known")]
+    for info in PROVIDERS:
+        default = f"{info.name}:{info.default_model}" if info.default_model else "name one with --model"
+        rows.append((info.label, " or ".join(info.key_variables) or "none", default))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    table = "\n".join(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
+    return f"""\
+A model is written PROVIDER:MODEL, for example anthropic:claude-sonnet-5 or ollama:qwen3:8b.
+A new session starts on the first of: --model, LMX_MODEL, `model` in the configuration, the only
+`providers.NAME.model` there, the model the screen last started on by name, and then the first row of
+this table whose key is set:
+
+{table}
+
+--base-url asks another server that speaks the provider's protocol. A resumed session keeps its model
+unless --model says otherwise."""
+
+
+def _permissions() -> str:
+    return """\
+--permission-mode MODE (in the configuration: permissions.mode) says what runs without asking:
+
+  ask           (default)            reading; everything else is asked
+  accept_edits  (acceptEdits)        also edits of files inside the working directory
+  auto                               the same as accept_edits until commands can be sandboxed
+  full_auto     (bypassPermissions)  everything
+  read_only     (plan)               reading; everything else is refused
+
+In parentheses the names other agents use; both are accepted. Files outside the working directory are
+refused in every mode. In `run` nobody can answer: a call that would be asked is refused, the model is
+told, and the last line on standard error says how many were. permissions.non_interactive = "allow" in
+the configuration runs them instead.
+
+What leaves this machine: the prompt, the results of tools, the instruction files of the repository and
+your own go to the model's provider. Commands do not see variables whose name contains KEY, TOKEN,
+SECRET, PASSWORD or PASSWD."""
+
+
+def _sessions() -> str:
+    return """\
+Every conversation is kept as one file, ID.jsonl, in ~/.lmx/sessions (--sessions-dir, LMX_SESSIONS_DIR).
+Nothing in it is ever changed; no key or server address is written to it. SESSION on a command line is the
+id, its beginning (six characters or more), or the session's name.
+
+  lmx sessions               the conversations of this directory; --all: of every directory
+  lmx -c                     take up the newest of this directory; `lmx -c --print ...` without the screen
+  lmx --resume SESSION       take up a certain one
+  lmx log SESSION            read it; --jsonl: every entry
+  lmx fork SESSION           copy it, or its beginning with --at-turn N, into a new session
+
+A session that is open in one lmx cannot be opened in another. After a crash the lock of the dead process
+is taken over, and the model is told which of its calls were lost."""
+
+
+def _environment() -> str:
+    from lmx.config.layers import VARIABLES
+
+    width = max(map(len, VARIABLES))
+    return "An LMX_* variable that is empty or blank counts as not set.\n\n" + "\n".join(
+        f"  {name:<{width}}  {meaning}" for name, meaning in VARIABLES.items()
+    )
+
+
+def _options() -> str:
+    lines = []
+    for option in argv.OPTIONS:
+        where = "every command" if option.commands == argv.EVERY else ", ".join(sorted(option.commands))
+        flags = ", ".join(option.flags) + (f" {option.value}" if option.value else "")
+        lines.append(f"  {flags}\n      {option.summary} ({where})")
+    return "Options may stand before or after the command and its words; -- ends them.\n\n" + "\n".join(lines)
+
+
+TOPICS: dict[str, Callable[[], str]] = {
+    "config": _config,
+    "models": _models,
+    "permissions": _permissions,
+    "sessions": _sessions,
+    "environment": _environment,
+    "options": _options,
+}
