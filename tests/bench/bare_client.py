@@ -1,6 +1,6 @@
-"""The least a Python client can do: one streamed question after another until no tool is asked for. What lmx is measured against.
+"""The least a Python client can do: a streamed question after another until no tool is asked for; lmx is measured against it.
 
-    bare_client.py BASE_URL PROMPT
+bare_client.py BASE_URL PROMPT
 """
 
 import http.client
@@ -11,7 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 TOOLS = [
-    {"type": "function", "function": {"name": name, "description": name, "parameters": {"type": "object", "properties": props}}}
+    {
+        "type": "function",
+        "function": {"name": name, "description": name, "parameters": {"type": "object", "properties": props}},
+    }
     for name, props in (
         ("read", {"path": {"type": "string"}}),
         ("bash", {"command": {"type": "string"}}),
@@ -46,7 +49,9 @@ def ask(base: str, messages: list[dict]) -> dict:
                 print(text, end="", flush=True)
             for call in delta.get("tool_calls") or ():
                 if call["index"] == len(answer["tool_calls"]):
-                    answer["tool_calls"].append({"id": call["id"], "type": "function", "function": {"name": "", "arguments": ""}})
+                    answer["tool_calls"].append(
+                        {"id": call["id"], "type": "function", "function": {"name": "", "arguments": ""}}
+                    )
                 function = answer["tool_calls"][call["index"]]["function"]
                 for key, piece in call["function"].items():
                     function[key] += piece or ""

@@ -38,7 +38,9 @@ def main() -> int:
             "when": datetime.date.today().isoformat(),
             "machine": machine(),
             "versions": versions(args),
-            "oneshot": {name: oneshot(args, work, url, name) for name in ("version", "one-turn", "twenty-tools", "stream-20k")},
+            "oneshot": {
+                name: oneshot(args, work, url, name) for name in ("version", "one-turn", "twenty-tools", "stream-20k")
+            },
             "tui": tui(args, work, url),
             "first_request": first_request(args, work, url),
         }
@@ -66,7 +68,15 @@ def serve(work: Path) -> tuple[subprocess.Popen[bytes], str]:
     ws = work / "ws"
     ws.mkdir()
     port = work / "port"
-    line = [sys.executable, str(SUPPORT / "mock_llm.py"), str(SUPPORT / "scenarios"), "--port", "0", "--port-file", str(port)]
+    line = [
+        sys.executable,
+        str(SUPPORT / "mock_llm.py"),
+        str(SUPPORT / "scenarios"),
+        "--port",
+        "0",
+        "--port-file",
+        str(port),
+    ]
     server = subprocess.Popen([*line, "--workspace", str(ws), "--no-bodies"], stdout=subprocess.DEVNULL)
     while not port.exists():
         if server.poll() is not None:
@@ -102,7 +112,11 @@ def clients(args: argparse.Namespace, work: Path, base: str, *, screen: bool = F
             add("codex", [args.codex, "exec", "--skip-git-repo-check", *rest, PROMPT])
     if args.pi:
         model = {"id": "mock-model", "contextWindow": 200000, "maxTokens": 32000}
-        config = {"providers": {"mock": {"baseUrl": f"{base}/v1", "api": "openai-completions", "apiKey": "x", "models": [model]}}}
+        config = {
+            "providers": {
+                "mock": {"baseUrl": f"{base}/v1", "api": "openai-completions", "apiKey": "x", "models": [model]}
+            }
+        }
         folder = work / f"pi-{abs(hash(base))}"
         folder.mkdir(exist_ok=True)
         (folder / "models.json").write_text(json.dumps(config))
@@ -129,7 +143,10 @@ def measure(args: argparse.Namespace, work: Path, mode: str, table: dict[str, An
 
 def oneshot(args: argparse.Namespace, work: Path, url: str, name: str) -> dict[str, Any]:
     if name == "version":
-        table = {"interpreter": {"argv": [sys.executable, "-I", "-c", "pass"]}, "lmx": {"argv": [args.lmx, "--version"]}}
+        table = {
+            "interpreter": {"argv": [sys.executable, "-I", "-c", "pass"]},
+            "lmx": {"argv": [args.lmx, "--version"]},
+        }
         for peer in ("codex", "pi"):
             if path := getattr(args, peer):
                 table[peer] = {"argv": [path, "--version"]}
@@ -162,8 +179,10 @@ def first_request(args: argparse.Namespace, work: Path, url: str) -> dict[str, i
                 if name == "bare":
                     continue
                 urllib.request.urlopen(f"{base}/__reset").read()
-                subprocess.run(client["argv"], env=client["env"], cwd=ws, capture_output=True, stdin=subprocess.DEVNULL, timeout=90)
-                log = json.load(urllib.request.urlopen(f"{base}/__requests?kind=main"))
+                subprocess.run(
+                    client["argv"], env=client["env"], cwd=ws, capture_output=True, stdin=subprocess.DEVNULL, timeout=90
+                )
+                log = json.load(urllib.request.urlopen(f"{base}/__requests?kind=main"))["requests"]
                 if log:
                     sizes[name] = prefix_bytes(log[0]["body"]) // 4
         finally:
@@ -178,8 +197,15 @@ def prefix_bytes(body: dict[str, Any]) -> int:
 
 
 def machine() -> dict[str, Any]:
-    cpu = next((x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "?")
-    return {"cores": os.cpu_count(), "cpu": cpu, "system": platform.platform(terse=True), "python": platform.python_version()}
+    cpu = next(
+        (x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "?"
+    )
+    return {
+        "cores": os.cpu_count(),
+        "cpu": cpu,
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+    }
 
 
 def versions(args: argparse.Namespace) -> dict[str, str]:
@@ -230,9 +256,20 @@ def render(results: dict[str, Any]) -> str:
         "",
     ]
     for name, table in results["oneshot"].items():
-        lines += [f"**{name}** — {verdict(table, BUDGETS[name], name)}", "", "| client | CPU s / RSS MB | wall s |", "| --- | --- | --- |"]
-        lines += [f"| {client} | {cell(runs, 'cpu', 'rss')} | {cell(runs, 'wall')} |" for client, runs in table.items()] + [""]
-    lines += ["**screen: start** (wall s until a typed key is shown)", "", "| client | usable s | CPU s | RSS MB | idle CPU % |"]
+        lines += [
+            f"**{name}** — {verdict(table, BUDGETS[name], name)}",
+            "",
+            "| client | CPU s / RSS MB | wall s |",
+            "| --- | --- | --- |",
+        ]
+        lines += [
+            f"| {client} | {cell(runs, 'cpu', 'rss')} | {cell(runs, 'wall')} |" for client, runs in table.items()
+        ] + [""]
+    lines += [
+        "**screen: start** (wall s until a typed key is shown)",
+        "",
+        "| client | usable s | CPU s | RSS MB | idle CPU % |",
+    ]
     lines += ["| --- | --- | --- | --- | --- |"]
     for client, runs in results["tui"]["start"].items():
         row = (cell(runs, "usable"), cell(runs, "cpu_ready"), cell(runs, "rss"), cell(runs, "idle_cpu_pct"))
@@ -243,7 +280,11 @@ def render(results: dict[str, Any]) -> str:
         row = tuple(cell(runs, key) for key in ("stream_cpu", "stream_wall", "stream_rss", "stream_tty_kb"))
         lines.append(f"| {client} | {' | '.join(row)} |")
     sizes = results["first_request"]
-    lines += ["", "**first request**, bytes of system and tools / 4: " + ", ".join(f"{k} {v:,}" for k, v in sizes.items()) + ".", ""]
+    lines += [
+        "",
+        "**first request**, bytes of system and tools / 4: " + ", ".join(f"{k} {v:,}" for k, v in sizes.items()) + ".",
+        "",
+    ]
     return "\n".join(lines)
 
 

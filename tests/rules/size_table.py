@@ -22,7 +22,11 @@ def functions(tree: ast.AST) -> list[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0]
-            doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+            doc = (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            )
             doc_lines = (first.end_lineno or first.lineno) - first.lineno + 1 if doc else 0
             found.append((node.name, (node.end_lineno or node.lineno) - node.lineno + 1 - doc_lines))
     return found

@@ -51,7 +51,9 @@ def test_python_examples_run(page: Path, code: str, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(code, "utf-8")
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
 
 
