@@ -1,0 +1,114 @@
+"""The one table of known providers: routing, key look-up, the model chooser, help and docs all read it (cli.md 8.3).
+
+A second list anywhere else would drift: a provider that can be chosen but not reached, or a key nobody is told about.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+import msgspec
+
+
+class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider as people and specs name it.
+
+    `key_variables` are tried in order; empty: it needs no key. `default_model` is a model's own name, None where nothing can be
+    presumed (a local daemon serves what it has). `wire` is `openai_chat` or `anthropic`. `base_url` ends where the protocol's
+    documentation says (in `/v1` for Chat Completions, at the root for Anthropic).
+    """
+
+    name: str
+    label: str
+    key_variables: tuple[str, ...]
+    default_model: str | None
+    wire: str
+    base_url: str
+
+    @property
+    def default_spec(self) -> str | None:
+        return None if self.default_model is None else f"{self.name}:{self.default_model}"
+
+
+PROVIDERS: tuple[ProviderInfo, ...] = (
+    ProviderInfo(
+        name="anthropic",
+        label="Anthropic",
+        key_variables=("ANTHROPIC_API_KEY",),
+        default_model="claude-sonnet-5",
+        wire="anthropic",
+        base_url="https://api.anthropic.com",
+    ),
+    ProviderInfo(
+        name="openai",
+        label="OpenAI",
+        key_variables=("OPENAI_API_KEY",),
+        default_model="gpt-6-sol",
+        wire="openai_chat",
+        base_url="https://api.openai.com/v1",
+    ),
+    ProviderInfo(
+        name="google",
+        label="Google Gemini",
+        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        default_model="gemini-3.8-flash",
+        wire="openai_chat",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+    ),
+    ProviderInfo(
+        name="xai",
+        label="xAI",
+        key_variables=("XAI_API_KEY",),
+        default_model="grok-4.7",
+        wire="openai_chat",
+        base_url="https://api.x.ai/v1",
+    ),
+    ProviderInfo(
+        name="openrouter",
+        label="OpenRouter",
+        key_variables=("OPENROUTER_API_KEY",),
+        default_model="anthropic/claude-sonnet-5",
+        wire="openai_chat",
+        base_url="https://openrouter.ai/api/v1",
+    ),
+    ProviderInfo(
+        name="deepseek",
+        label="DeepSeek",
+        key_variables=("DEEPSEEK_API_KEY",),
+        default_model="deepseek-v4-pro",
+        wire="openai_chat",
+        base_url="https://api.deepseek.com/v1",
+    ),
+    ProviderInfo(
+        name="zai_coding_plan",
+        label="Z.AI Coding Plan",
+        key_variables=("ZAI_API_KEY",),
+        default_model="glm-5.3",
+        wire="openai_chat",
+        base_url="https://api.z.ai/api/coding/paas/v4",
+    ),
+    ProviderInfo(
+        name="ollama",
+        label="Ollama",
+        key_variables=(),
+        default_model=None,
+        wire="openai_chat",
+        base_url="http://localhost:11434",
+    ),
+)
+"""In the order in which a key is looked for when no model is named."""
+
+BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in PROVIDERS}
+
+
+def nearest(name: str) -> str | None:
+    """The known provider a mistyped one most likely meant."""
+    close = difflib.get_close_matches(name.lower(), BY_NAME, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def unknown_provider(name: str) -> str:
+    """The sentence for a provider nobody knows (cli.md 8.1): it names the nearest, else all of them."""
+    if close := nearest(name):
+        return f"there is no provider {name!r}; did you mean {close!r}?"
+    return f"there is no provider {name!r}; known are {', '.join(BY_NAME)}"
