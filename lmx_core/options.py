@@ -20,9 +20,12 @@ from lmx_core import messages, prompt
 from lmx_core.calls import Tool
 from lmx_core.clock import FOREVER, Clock, SystemClock
 from lmx_core.entry import json_shaped
+from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
 from lmx_core.ids import is_session_id
+from lmx_core.turn import retry
+from lmx_core.turn.guard import Guard, StandardGuard
 
 __all__ = ["OPTIONS", "UNSET", "Option", "Options", "UnsetType", "layered", "validate"]
 
@@ -44,15 +47,15 @@ RESTORED_PARAMS = (
 _AUTHORITY = ("runtime", "provider", "store", "model", "harness", "resume")
 """What `start_session` and its kin take by name beside the options; here only so that a typo of one is recognised."""
 
-_RETRY_KEYS = {"max_attempts": 1, "base_delay_ms": 0, "max_delay_ms": 0}
-"""Keys of `provider_retry` that are whole numbers, with their least value; `after_output` is the fourth."""
+_RETRY_NUMBERS = {"max_attempts": 1, "base_delay_ms": 0, "max_delay_ms": 0}
+"""Keys of `provider_retry` that are whole numbers, with their least value."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of one session, checked and complete. Milliseconds may be `FOREVER` where the table says so.
 
-    `environment`, `tools` and `guard` are None where the shipped ones are meant, which `start` supplies. In
-    `provider_retry`, what is left out keeps the shipped value; False means never.
+    `environment` and `tools` are None where the shipped ones are meant, which `start` supplies. In `provider_retry`, what
+    is left out keeps the shipped value; False means never.
     """
 
     id: str | None
@@ -70,8 +73,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     approval_timeout_ms: float
     hooks: list[hooks.Hook]
     messages: messages.Messages
-    guard: Any
-    environment: Any
+    guard: Guard
+    environment: Environment | None
     provider_retry: dict[str, Any] | Literal[False]
     max_turns: int
     max_requests: int | None
@@ -227,13 +230,15 @@ def _retry(value: Any) -> str | None:
         return None
     if not isinstance(value, Mapping):
         return "must be False or a dict of the retry policy"
-    known = (*_RETRY_KEYS, "after_output")
-    if unknown := [key for key in value if key not in known]:
-        return f"has an unknown key{_closest(str(unknown[0]), known)}; the keys are {', '.join(known)}"
-    for key, least in _RETRY_KEYS.items():
+    if unknown := [key for key in value if key not in retry.KEYS]:
+        return f"has an unknown key{_closest(str(unknown[0]), retry.KEYS)}; the keys are {', '.join(retry.KEYS)}"
+    for key, least in _RETRY_NUMBERS.items():
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
-    return "has an after_output that is neither True nor False" if _flag(value.get("after_output", True)) else None
+    if _flag(value.get("after_output", True)):
+        return "has an after_output that is neither True nor False"
+    classify = value.get("classify")
+    return None if classify is None or callable(classify) else "has a classify that cannot be called"
 
 
 def _one_of(*words: str) -> Check:
@@ -291,7 +296,7 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option(name="hooks", check=hooks.problem, default=list, harness=True, adopt=list),
         Option(name="messages", check=messages.check, default=messages.Messages, harness=True),
-        Option(name="guard", check=_has("decide", "a Guard with decide(view)"), default=_nothing, harness=True),
+        Option(name="guard", check=_guard, default=StandardGuard, harness=True),
         Option(name="environment", check=_environment, default=_nothing, harness=True),
         Option(name="provider_retry", check=_retry, default=dict, harness=True),
         Option(name="max_turns", check=_positive("turns"), default=_constant(400), harness=True),
