@@ -197,32 +197,18 @@ def _subscriber(value: Any) -> str | None:
     )
 
 
-def _has(method: str, shape: str) -> Check:
+def _object(shape: str, *methods: str) -> Check:
     def check(value: Any) -> str | None:
         if isinstance(value, type):
             return "is a class and an instance is needed"
-        return None if callable(getattr(value, method, None)) else f"must be {shape}"
+        return None if all(callable(getattr(value, method, None)) for method in methods) else f"must be {shape}"
 
     return check
 
 
-def _or_none(check: Check) -> Check:
-    return lambda value: None if value is None else check(value)
-
-
-def _environment(value: Any) -> str | None:
-    if isinstance(value, type):
-        return "is a class and an instance is needed"
-    right = all(callable(getattr(value, method, None)) for method in ("read_file", "write_file", "run"))
-    return None if right else "must be an Environment with read_file, write_file and run"
-
-
-def _clock(value: Any) -> str | None:
-    return (
-        None
-        if isinstance(value, Clock) and not isinstance(value, type)
-        else "must be a Clock with now_ms and call_later"
-    )
+_guard = _object("a Guard with decide(view)", "decide")
+_environment = _object("an Environment with read_file, write_file and run", "read_file", "write_file", "run")
+_clock = _object("a Clock with now_ms and call_later", "now_ms", "call_later")
 
 
 def _retry(value: Any) -> str | None:
