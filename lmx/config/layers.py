@@ -1,0 +1,211 @@
+"""The settings of one start: flag over `LMX_*` variable over file over what lmx saved itself over default (cli.md 3.2).
+
+Each value keeps the name of what decided it, because a person who meets a surprising value asks first where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lmx import argv
+from lmx.config import files, schema
+from lmx.exit_status import CommandError
+
+VARIABLES = {
+    "LMX_MODEL": "the model of a new session",
+    "LMX_CONFIG": "the configuration file, or none",
+    "LMX_HOME": "where lmx keeps its own state: log, remembered model, input history",
+    "LMX_SESSIONS_DIR": "where conversations are kept",
+    "LMX_MAX_TURNS": "model turns for one prompt",
+    "LMX_MAX_REQUESTS": "requests in the life of a session",
+    "LMX_BASE_URL": "a compatible server",
+    "LMX_LOG_LEVEL": "debug, info, notice, warning, error, critical, alert, emergency or none; set, it also logs to stderr",
+    "NO_COLOR": "any value: no colours",
+}
+NONE = "none"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one start works with. `sources` says for each name of `values` which layer decided it.
+
+    `config` is the path in use, or None under `--config none`. `state` is lmx's own directory; None when there is none,
+    and then nothing is remembered. `configured` means that a file may decide: under `--config none` without `LMX_HOME`
+    the start model is fixed.
+    """
+
+    values: dict[str, Any]
+    sources: dict[str, str]
+    config: Path | None
+    config_source: str
+    state: Path | None
+    sessions_dir: Path
+    notices: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "Settings(...)"  # the values hold keys
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.values.get(name, default)
+
+    @property
+    def bare_start(self) -> bool:
+        """Neither a file nor a state directory: nothing is guessed and nothing remembered (cli.md 3.5)."""
+        return self.config is None and self.state is None
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Which configuration file is meant, who said so, and where lmx's own state is."""
+
+    config: Path | None
+    source: str
+    state: Path | None
+    named: bool
+
+
+def locate(line: argv.Line, environ: Mapping[str, str]) -> Place:
+    """Finds the configuration file without reading it. A relative path is taken from the shell's directory."""
+    flag, variable = line.get("config"), filled(environ, "LMX_CONFIG")
+    chosen = variable if flag is None else flag
+    source = "flag" if flag is not None else "env" if variable is not None else "default"
+    own_home = filled(environ, "LMX_HOME")
+    state = None if own_home is None else path_of(own_home, environ)
+    if chosen == NONE:
+        return Place(config=None, source=NONE, state=state, named=True)
+    if chosen is not None and not chosen.strip():
+        raise argv.usage("--config needs the path of a file, or none")
+    config = home(environ) / ".lmx" / "config.toml" if chosen is None else path_of(chosen, environ)
+    return Place(config=config, source=source, state=state or config.parent, named=chosen is not None)
+
+
+def load(line: argv.Line, environ: Mapping[str, str], providers: Iterable[str], *, create: bool = True) -> Settings:
+    """Reads every layer. With `create`, the template is written where no file was named and none is there.
+
+    Raises CommandError (status 2) naming file, field, flag or variable.
+    """
+    place = locate(line, environ)
+    notices: list[str] = []
+    if create and place.config is not None and not place.named:
+        place = _with_template(place, notices)
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for path, source in _files(place):
+        document = files.read(path)
+        if document is None:
+            if place.named and path == place.config:
+                raise CommandError(f"there is no configuration file {path}", "usage")
+            continue
+        checked = schema.check(document, str(path), providers)
+        notices += checked.notices
+        values |= checked.values
+        sources |= dict.fromkeys(checked.values, source)
+    _variables(environ, values, sources)
+    _flags(line, values, sources)
+    return Settings(
+        values=values,
+        sources=sources,
+        config=place.config,
+        config_source=str(place.config) if place.source == "default" else place.source,
+        state=place.state,
+        sessions_dir=sessions_dir(values, environ),
+        notices=tuple(notices),
+    )
+
+
+def _with_template(place: Place, notices: list[str]) -> Place:
+    assert place.config is not None
+    failed = files.create(place.config)
+    if failed is None:
+        return place
+    notices.append(failed)
+    kept = place.state if place.state != place.config.parent else None
+    return Place(config=place.config, source=place.source, state=kept, named=False)
+
+
+def _files(place: Place) -> list[tuple[Path, str]]:
+    """Weakest first: what lmx saved, then what the person wrote."""
+    if place.config is None:
+        return []
+    return [(place.config.parent / "managed.toml", "managed"), (place.config, "config")]
+
+
+def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
+    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests"):
+        variable = f"LMX_{name.upper()}"
+        text = filled(environ, variable)
+        if text is not None:
+            values[name] = _read(name, text, variable)
+            sources[name] = variable
+
+
+def _flags(line: argv.Line, values: dict[str, Any], sources: dict[str, str]) -> None:
+    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "system"):
+        text = line.get(name)
+        if text is not None:
+            values[name] = _read(name, text, f"--{name.replace('_', '-')}")
+            sources[name] = "flag"
+    mode = line.get("permission_mode")
+    if mode is not None:
+        values["permissions.mode"] = mode
+        sources["permissions.mode"] = "flag"
+
+
+def _read(name: str, text: str, where: str) -> Any:
+    if name.startswith("max_"):
+        if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= 1):
+            flag, variable = f"--{name.replace('_', '-')}", f"LMX_{name.upper()}"
+            raise argv.usage(f"{where} takes a whole number, at least 1 ({flag}, {variable})")
+        return int(text)
+    if name == "base_url" and not schema.is_url(text.strip()):
+        raise argv.usage(f"{where} takes {schema.URL_TAKES}")
+    if name in ("model", "sessions_dir") and not text.strip():
+        raise argv.usage(f"{where} needs a value")
+    return text if name == "system" else text.strip()
+
+
+def sessions_dir(values: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    given = values.get("sessions_dir")
+    return home(environ) / ".lmx" / "sessions" if given is None else path_of(given, environ)
+
+
+def filled(environ: Mapping[str, str], name: str) -> str | None:
+    """A variable's text; blank counts as not set (cli.md 3.7)."""
+    text = environ.get(name, "").strip()
+    return text or None
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The person's home directory. Raises CommandError where the system knows none."""
+    given = environ.get("HOME")
+    if given:
+        return Path(given)
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise CommandError("this user has no home directory; set HOME, or LMX_HOME and --config", "usage") from error
+
+
+def path_of(text: str, environ: Mapping[str, str]) -> Path:
+    """An absolute path; a relative one is taken from the shell's directory, `~` is the home directory."""
+    if text == "~" or text.startswith("~/"):
+        return home(environ) / text[2:]
+    if "\0" in text:
+        raise argv.usage("a path cannot hold a NUL character")
+    return Path(os.path.abspath(text))  # noqa: PTH100 - not resolved: a link stays the name the person gave
+
+
+def working_directory(line: argv.Line, environ: Mapping[str, str]) -> Path:
+    """The directory to work in (`-C`). Raises CommandError (status 2) where there is none."""
+    given = line.get("cwd")
+    try:
+        shell = Path.cwd()
+    except FileNotFoundError as error:
+        raise CommandError("the current directory no longer exists; name one with -C DIR", "usage") from error
+    directory = shell if given is None else path_of(given, environ)
+    if not directory.is_dir():
+        raise argv.usage(f"-C {argv.shown(str(given))}: there is no such directory")
+    return directory

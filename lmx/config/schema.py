@@ -1,0 +1,239 @@
+"""The keys of a configuration file: one row a key, used to check a file, to write the template and to print the help.
+
+A wrong value stops the start with the dotted name of the field and what it takes, never the value itself, which may be a
+key. An unknown key is only a notice, except where the person may have meant a guard: a mistyped `permissions` that is
+ignored would loosen what was to be tightened (cli.md 3.4).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from lmx.exit_status import CommandError
+
+Check = Callable[[Any], bool]
+
+
+class Key(NamedTuple):
+    """`name` is dotted; `*` stands for a name of the person's. `takes` completes the sentence "NAME takes ..."."""
+
+    name: str
+    takes: str
+    check: Check
+    default: str
+    meaning: str
+    example: str
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _filled(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _one_line(value: Any) -> bool:
+    return isinstance(value, str) and "\n" not in value and "\r" not in value
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def whole(value: Any) -> bool:
+    """A whole number of at least 1; a bool is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(_filled(item) for item in value)
+
+
+def _path(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(("/", "~/")) and "\0" not in value
+
+
+def is_url(value: Any) -> bool:
+    """An http or https address with a host."""
+    if not isinstance(value, str) or value != value.strip() or not value.isprintable():
+        return False
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+URL_TAKES = "an address such as http://localhost:8080/v1"
+MODES = ("ask", "accept_edits", "auto", "full_auto", "read_only")
+MODE_SYNONYMS = ("default", "acceptEdits", "bypassPermissions", "plan")
+
+KEYS = (
+    Key("version", "1", lambda value: value == 1 and whole(value), "1", "the version of this format", "1"),
+    Key(
+        "model",
+        "text of the form PROVIDER:MODEL",
+        _filled,
+        "chosen by the keys that are set",
+        "the model of a new session",
+        '"anthropic:claude-sonnet-5"',
+    ),
+    Key("base_url", URL_TAKES, is_url, "the provider's own", "a compatible server", '"http://localhost:8080/v1"'),
+    Key("system", "text", _text, "the shipped prompt", "the system prompt of a new session", '"..."'),
+    Key("max_turns", "a whole number, at least 1", whole, "400", "model turns for one prompt", "400"),
+    Key("max_requests", "a whole number, at least 1", whole, "no limit", "requests in the life of a session", "1000"),
+    Key(
+        "sessions_dir",
+        "a path starting with / or ~/",
+        _path,
+        "~/.lmx/sessions",
+        "where conversations are kept",
+        '"~/.lmx/sessions"',
+    ),
+    Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
+    Key(
+        "credential_allowlist",
+        "a list of variable names, * allowed at the end",
+        _names,
+        "[]",
+        "variables that commands see although they look like credentials",
+        '["NPM_TOKEN"]',
+    ),
+    Key(
+        "permissions.mode",
+        f"one of {', '.join(MODES)} (or {', '.join(MODE_SYNONYMS)})",
+        lambda value: value in (*MODES, *MODE_SYNONYMS),
+        "ask",
+        "what runs without asking: `lmx help permissions`",
+        '"ask"',
+    ),
+    Key(
+        "permissions.non_interactive",
+        '"deny" or "allow"',
+        lambda value: value in ("deny", "allow"),
+        "deny",
+        "what `run` does with a call it would have to ask about",
+        '"deny"',
+    ),
+    Key("providers.*.api_key", "text on one line", _one_line, "none", "the key, where no variable has it", '"..."'),
+    Key(
+        "providers.*.model",
+        "text of the form PROVIDER:MODEL",
+        _filled,
+        "none",
+        "the model to start on with this provider",
+        '"anthropic:claude-sonnet-5"',
+    ),
+)
+_ROWS = {key.name: key for key in KEYS}
+_SECTIONS = {name.split(".")[0] for name in _ROWS if "." in name}
+_TOP = {name.split(".")[0] for name in _ROWS}
+_GUARDS = frozenset("model providers base_url permissions sandbox scrub_credentials credential_allowlist".split())
+"""A near miss of one of these stops the start."""
+_ABSENT_GUARDS = frozenset("sandbox hooks max_cost_usd".split())
+"""Guards that this version does not have. Ignoring one would be looser than what was written."""
+
+
+class Checked(NamedTuple):
+    """`values` has one entry for each dotted name that was set; `notices` are sentences for the person."""
+
+    values: dict[str, Any]
+    notices: tuple[str, ...]
+
+
+def check(document: Mapping[str, Any], source: str, providers: Iterable[str]) -> Checked:
+    """Checks a parsed file. `source` names it in sentences. Raises CommandError (status 2) for what cannot be accepted."""
+    values: dict[str, Any] = {}
+    notices: list[str] = []
+    for name, value in document.items():
+        if name not in _TOP:
+            notices.append(_unknown(name, source))
+        elif name in _SECTIONS:
+            _section(name, value, source, tuple(providers), values)
+        else:
+            values[name] = _checked(_ROWS[name], name, value, source)
+    for name in [name for name, value in values.items() if name.endswith(".api_key") and not value.strip()]:
+        notices.append(f"{source}: {name} is empty and counts as no key")
+        del values[name]
+    return Checked(values, tuple(notices))
+
+
+def _section(name: str, table: Any, source: str, providers: tuple[str, ...], values: dict[str, Any]) -> None:
+    if not isinstance(table, Mapping):
+        raise CommandError(f"{source}: {name} takes a table, [{name}]", "usage")
+    if name != "providers":
+        _fields(name, name, table, source, values)
+        return
+    for provider, fields in table.items():
+        if provider not in providers:
+            hint = _close(provider, providers) or f"; known are {', '.join(providers)}"
+            raise CommandError(f"{source}: providers has an unknown provider {provider!r}{hint}", "usage")
+        if not isinstance(fields, Mapping):
+            raise CommandError(f"{source}: providers.{provider} takes a table, [providers.{provider}]", "usage")
+        _fields(f"providers.{provider}", "providers.*", fields, source, values)
+
+
+def _fields(section: str, pattern: str, table: Mapping[str, Any], source: str, values: dict[str, Any]) -> None:
+    known = [name.removeprefix(f"{pattern}.") for name in _ROWS if name.startswith(f"{pattern}.")]
+    for field, value in table.items():
+        if field not in known:
+            hint = _close(field, known) or f"; it takes {', '.join(known)}"
+            raise CommandError(f"{source}: {section} has an unknown key {field!r}{hint}", "usage")
+        values[f"{section}.{field}"] = _checked(_ROWS[f"{pattern}.{field}"], f"{section}.{field}", value, source)
+
+
+def _checked(key: Key, name: str, value: Any, source: str) -> Any:
+    if not key.check(value):
+        raise CommandError(f"{source}: {name} takes {key.takes}", "usage")
+    return value
+
+
+def _unknown(name: str, source: str) -> str:
+    if name in _ABSENT_GUARDS:
+        raise CommandError(
+            f"{source}: {name} is not supported by this version, and going on without it would be less safe than what "
+            f"the file says; remove it to start",
+            "usage",
+        )
+    near = difflib.get_close_matches(name.lower(), _GUARDS, n=1, cutoff=0.75)
+    if near:
+        raise CommandError(f"{source}: unknown key {name!r} (did you mean {near[0]}?)", "usage")
+    return f"{source}: unknown key {name!r} is ignored{_close(name, _TOP)}"
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def describe() -> str:
+    """The table of keys as `lmx help config` prints it, at most 100 columns wide."""
+    from textwrap import fill
+
+    rows = []
+    for key in KEYS:
+        about = f"{key.meaning}; takes {key.takes} (default: {key.default})"
+        rows.append(
+            f"  {key.name.replace('*', 'NAME')}\n{fill(about, 100, initial_indent='      ', subsequent_indent='      ')}"
+        )
+    return "\n".join(rows)
+
+
+def template() -> str:
+    """The file lmx creates once: every key, commented out, with what it means."""
+    lines = [
+        "# Settings of lmx. It reads this file and never writes it again; what it saves itself is in managed.toml.",
+        "# `lmx help config` tells more. A line takes effect without the # in front of it.",
+    ]
+    section = ""
+    for key in KEYS:
+        above, _, field = key.name.replace("*", "anthropic").rpartition(".")
+        if above != section:
+            lines += ["", f"# [{above}]"]
+            section = above
+        lines += [f"# {key.meaning} (default: {key.default})", f"# {field} = {key.example}"]
+    return "\n".join(lines) + "\n"
