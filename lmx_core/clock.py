@@ -124,13 +124,19 @@ async def sleep(clock: Clock, ms: float) -> None:
 
 
 class Deadline:
-    """A running deadline: `expired` says whether it fired; `pause()` holds its remaining time, `resume()` goes on (DI-4)."""
+    """A running deadline: `expired` says whether it fired; `pause()` holds its remaining time, `resume()` goes on (DI-4).
+
+    `restart()` gives it its whole time again. That is cheap enough for every piece of a stream: the timer itself is moved only
+    when it fires.
+    """
 
     def __init__(self, clock: Clock, ms: float, expire: Callable[[], None]):
         self._clock, self._left, self._expire = clock, ms, expire
+        self._whole = ms
         self._handle: Handle | None = None
         self._since = 0
         self._paused = 0
+        self._restarted = False
         self.expired = False
         self._start()
 
@@ -140,8 +146,16 @@ class Deadline:
             self._handle = self._clock.call_later(self._left, self._fire)
 
     def _fire(self) -> None:
+        remaining = self._left - (self._clock.now_ms() - self._since)
+        if remaining > 0 and self._restarted:
+            self._restarted = False
+            self._handle = self._clock.call_later(remaining, self._fire)
+            return
         self.expired = True
         self._expire()
+
+    def restart(self) -> None:
+        self._left, self._since, self._restarted = self._whole, self._clock.now_ms(), True
 
     def pause(self) -> None:
         self._paused += 1

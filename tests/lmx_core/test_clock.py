@@ -116,3 +116,15 @@ async def test_a_cancelled_body_stays_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert manual.pending() == []
+
+
+async def test_a_restarted_deadline_fires_only_after_its_whole_time_without_a_restart() -> None:
+    manual, fired = clock.ManualClock(), []
+    timer = clock.Deadline(manual, 100, lambda: fired.append(manual.now_ms()))
+    for _ in range(3):
+        await manual.advance(80)
+        timer.restart()
+    await manual.advance(99)
+    assert not fired
+    await manual.advance(1)
+    assert fired == [340] and timer.expired
