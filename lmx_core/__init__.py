@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+__version__ = "0.1.0"
+
 _HOME = {
     "lmx_core.errors": (
         "LmxError ConfigError AssemblyError ExtensionRefused ToolError StoreError TranscriptNotFound "

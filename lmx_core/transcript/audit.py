@@ -1,0 +1,219 @@
+"""What a `request` entry records: enough to know, later, exactly what a model was asked (AU-1 to AU-3).
+
+It names the conversation by runs of sequence numbers and a rolling digest. A list of entry ids, the obvious way, grows with
+the conversation, so that a thousand requests would write half a million ids. Nothing of the HTTP exchange is kept, and a
+parameter shaped like a credential, an address or a header is kept as its name only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from lmx_core import __version__
+from lmx_core.calls import digest
+from lmx_core.entry import Entry
+from lmx_core.request import Request, ToolSpec
+from lmx_core.transcript.replay import in_conversation
+
+SCHEMA_VERSION = 1
+REDACTED = "[redacted]"
+
+_SECRET_WORDS = frozenset(
+    "apikey key token secret password passwd authorization auth bearer credential credentials cookie cookies "
+    "header headers http https httpx client proxy proxies url uri base endpoint".split()
+)
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class Sent:
+    """Which part of the conversation requests have carried, kept up as it grows: a request costs what was added.
+
+    Feed it every entry in transcript order, once: `add(entry)` for what the projection sends, `add(entry, sent=False)` for
+    a conversation entry it leaves out. Entries of other types are ignored. When the projection starts afresh, start a new one.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[list[int]] = []
+        self._joined = False
+        self._count = 0
+        self._bytes = 0
+        self._synthetic: list[str] = []
+        self._digest = hashlib.sha256()
+
+    def add(self, entry: Entry, *, sent: bool = True) -> None:
+        if not in_conversation(entry):
+            return
+        if not sent:
+            self._joined = False
+            return
+        line = _canonical(entry)
+        self._digest.update(line + b"\n")
+        self._bytes += len(line)
+        if entry.meta.get("synthetic"):
+            self._synthetic.append(entry.id)
+            return
+        self._count += 1
+        if self._joined:
+            self._runs[-1][1] = entry.seq
+        else:
+            self._runs.append([entry.seq, entry.seq])
+        self._joined = True
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Sent:
+        """That of a whole projection at once."""
+        sent = cls()
+        for entry in entries:
+            sent.add(entry)
+        return sent
+
+    @property
+    def bytes(self) -> int:
+        """Size of the conversation as canonical JSON."""
+        return self._bytes
+
+    def summary(self) -> dict[str, Any]:
+        """`runs` of first and last seq, `count` of entries, and the `digest` over all of them."""
+        found: dict[str, Any] = {
+            "runs": [list(run) for run in self._runs],
+            "count": self._count,
+            "digest": self._digest.hexdigest(),
+        }
+        return found | {"synthetic": list(self._synthetic)} if self._synthetic else found
+
+
+def request_payload(
+    *,
+    kind: str,
+    request: Request,
+    sent: Sent,
+    catalog: Sequence[Mapping[str, Any]],
+    evidence: str,
+    retry: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The payload of a `request` entry.
+
+    `kind` is `turn` or the name of what else asks a model; `catalog` has one `{"enabled", "disabled_reason", "descriptor"}`
+    a tool; `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
+    """
+    tools = [msgspec.to_builtins(tool) for tool in request.tools]
+    payload: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "id": request.context.get("request_id"),
+        "kind": kind,
+        "model": request.model,
+        "reasoning_effort": request.reasoning_effort,
+        "params": recordable(request.params),
+        "input_bytes": sent.bytes + _size(request.system) + _size(tools),
+        "entries": sent.summary(),
+        "system_bytes": _size(request.system),
+        "system_sha256": _text_digest(request.system),
+        "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
+    }
+    payload |= _whole(request, tools, catalog) if evidence == "full" else _digests(request, tools, catalog)
+    if retry is not None:
+        payload["retry"] = dict(retry)
+    return payload | {"sha256": digest(payload)}
+
+
+def _whole(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "system": request.system,
+        "tools": tools,
+        "catalog": _sizes(catalog) | {"tools": [dict(tool) for tool in catalog]},
+        "output_schema": request.output_schema,
+    }
+
+
+def _digests(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    schema = request.output_schema
+    return {
+        "tools": [{"name": tool["name"], "sha256": digest(tool)} for tool in tools],
+        "catalog": _sizes(catalog),
+        "output_schema_sha256": None if schema is None else digest(schema),
+    }
+
+
+def _sizes(catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    text = msgspec.json.encode(catalog, order="sorted")
+    return {"profile": None, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+
+
+def recordable(value: Any) -> Any:
+    """Parameters as they may be kept: no credential, address or header, and `"forever"` for no limit."""
+    if isinstance(value, Mapping):
+        return {str(key): REDACTED if _is_private(str(key)) else recordable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [recordable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "forever" if value == math.inf else None
+    if isinstance(value, str):
+        return REDACTED if _ADDRESS.match(value) else value
+    return value if value is None or isinstance(value, (bool, int, float)) else REDACTED
+
+
+def _is_private(name: str) -> bool:
+    words = {word.lower() for word in _WORD.findall(name)}
+    return not words.isdisjoint(_SECRET_WORDS)
+
+
+def sent_entries(entries: Sequence[Entry], payload: Mapping[str, Any]) -> list[Entry]:
+    """The conversation that the request with this payload carried, in order."""
+    runs = payload["entries"]["runs"]
+    return [e for e in entries if in_conversation(e) and any(first <= e.seq <= last for first, last in runs)]
+
+
+def entry_ids(entries: Sequence[Entry], payload: Mapping[str, Any]) -> list[str]:
+    """The ids behind the runs of a `request` payload."""
+    return [entry.id for entry in sent_entries(entries, payload)]
+
+
+def replay_request(entries: Sequence[Entry], request_id: str) -> Request:
+    """The provider-neutral request as it was made, with its private parameters redacted (AU-2).
+
+    Raises ValueError when there is none of that id, when only digests were kept, or when record or conversation no longer
+    match their digests. It promises neither the same bytes on the wire nor the same tokens.
+    """
+    found = next((e for e in entries if e.type == "request" and e.payload.get("id") == request_id), None)
+    if found is None:
+        raise ValueError(f"no request {request_id!r} was recorded")
+    payload = found.payload
+    if digest({key: value for key, value in payload.items() if key != "sha256"}) != payload.get("sha256"):
+        raise ValueError(f"the record of request {request_id} does not match its digest")
+    if "system" not in payload:
+        raise ValueError(f"of request {request_id} only digests were kept")
+    carried = sent_entries(entries, payload)
+    if Sent.of(carried).summary()["digest"] != payload["entries"]["digest"]:
+        raise ValueError(f"the conversation of request {request_id} does not match its digest")
+    return Request(
+        model=payload["model"],
+        entries=tuple(carried),
+        system=payload["system"],
+        tools=tuple(ToolSpec(**tool) for tool in payload["tools"]),
+        params=payload["params"],
+        reasoning_effort=payload["reasoning_effort"],
+        output_schema=payload["output_schema"],
+        context={"request_id": request_id},
+    )
+
+
+def _canonical(entry: Entry) -> bytes:
+    return msgspec.json.encode([entry.id, entry.type, entry.payload], order="sorted")
+
+
+def _size(value: Any) -> int:
+    if value is None:
+        return 0
+    return len(value.encode()) if isinstance(value, str) else len(msgspec.json.encode(value))
+
+
+def _text_digest(text: str | None) -> str | None:
+    return None if text is None else hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,89 @@
+"""Reading a transcript: is it sound, what was asked, what was answered, what is still open (RS-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lmx_core.calls import ToolCall
+from lmx_core.entry import Entry
+
+CONVERSATION = frozenset({"user", "assistant", "tool_result", "system"})
+"""The types a model may be shown. The rest tells what happened around them."""
+
+
+def validate(entries: Sequence[Entry]) -> list[str]:
+    """What breaks the chain, a sentence each; empty when `seq` counts from 0 and every parent is the entry before."""
+    problems = []
+    parent = None
+    for position, entry in enumerate(entries):
+        if entry.seq != position:
+            problems.append(f"entry {entry.id} has seq {entry.seq} where {position} belongs")
+        if entry.parent_id != parent:
+            problems.append(f"entry {entry.id} follows {parent} but names {entry.parent_id} as its parent")
+        parent = entry.id
+    return problems
+
+
+def in_conversation(entry: Entry) -> bool:
+    """May a model be shown it? A partial answer is kept only as a record (TR-8)."""
+    return entry.type in CONVERSATION and not entry.payload.get("partial")
+
+
+def requests(entries: Iterable[Entry]) -> list[Entry]:
+    """Every request that was made, retries included."""
+    return [entry for entry in entries if entry.type == "request"]
+
+
+def text_of(entry: Entry) -> str:
+    """The words of a user, assistant or system entry, without thinking."""
+    if entry.type == "assistant":
+        return "".join(part.get("text", "") for part in entry.payload.get("content", ()) if part.get("type") == "text")
+    text = entry.payload.get("text", "")
+    return text if isinstance(text, str) else ""
+
+
+def latest_assistant_text(entries: Sequence[Entry]) -> str:
+    """The text of the newest whole answer; "" when there is none."""
+    for entry in reversed(entries):
+        if entry.type == "assistant" and not entry.payload.get("partial"):
+            return text_of(entry)
+    return ""
+
+
+def stop_hook(entry: Entry) -> bool:
+    """Was this `user` entry written by a stop hook, and not by a person?"""
+    return entry.type == "user" and entry.payload.get("stop_hook") is True
+
+
+def calls_of(entry: Entry) -> list[ToolCall]:
+    """The calls an assistant entry makes; of a partial answer, none (TR-8)."""
+    if entry.type != "assistant" or entry.payload.get("partial"):
+        return []
+    return [
+        ToolCall(
+            id=call.get("id", ""),
+            name=call.get("name", ""),
+            arguments=call.get("arguments") or {},
+            argument_error=call.get("argument_error"),
+        )
+        for call in entry.payload.get("tool_calls") or ()
+    ]
+
+
+def unanswered_calls(entries: Iterable[Entry]) -> list[tuple[Entry, ToolCall]]:
+    """Each call without its result, with the answer that made it (RS-2).
+
+    Wave by wave: some models number their calls afresh in each answer, so `call_1` of this answer is not answered by the
+    result of `call_1` of the one before.
+    """
+    lost: list[tuple[Entry, ToolCall]] = []
+    wave: list[tuple[Entry, ToolCall]] = []
+    for entry in entries:
+        if calls := calls_of(entry):
+            lost += wave
+            wave = [(entry, call) for call in calls]
+        elif entry.type == "tool_result":
+            answered = next((open for open in wave if open[1].id == entry.payload.get("call_id")), None)
+            if answered is not None:
+                wave.remove(answered)
+    return lost + wave
