@@ -41,7 +41,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         status = _dispatch(arguments, environ)
         sys.stdout.flush()
     except exit_status.CommandError as error:
-        _complain(str(error))
+        for sentence in (*error.notices, str(error)):
+            _complain(sentence)
         return error.status
     except BrokenPipeError:
         # The reader of our output has gone. What is still buffered must not be tried again by the interpreter's exit.

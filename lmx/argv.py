@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from lmx.exit_status import CommandError
+from lmx.exit_status import CommandError, shown, usage
 
 
 class Command(NamedTuple):
@@ -125,10 +125,6 @@ class _Given(NamedTuple):
     option: Option
     typed: str
     value: str
-
-
-def usage(sentence: str) -> CommandError:
-    return CommandError(sentence, "usage")
 
 
 def parse(tokens: Sequence[str]) -> Line:
@@ -275,13 +271,6 @@ def _retyped(given: Iterable[_Given]) -> Iterator[str]:
         yield typed
         if option.value is not None:
             yield shown(value)
-
-
-def shown(word: str) -> str:
-    """A word as one would type it to a shell; one that can't be printed as it is, in Python's spelling."""
-    from shlex import quote
-
-    return quote(word) if word.isprintable() else repr(word)
 
 
 def _suggest(word: str, known: Iterable[str]) -> str:

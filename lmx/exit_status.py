@@ -6,6 +6,8 @@ is noticed would skip the release of the transcript lock and the closing JSON ob
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 OK = 0
 OTHER = 1
 USAGE = 2
@@ -28,12 +30,27 @@ BY_CATEGORY = {
 
 
 class CommandError(Exception):
-    """A command cannot go on. `str()` is the sentence a person reads, without the leading `lmx: `."""
+    """A command cannot go on. `str()` is the sentence a person reads, without the leading `lmx: `.
 
-    def __init__(self, sentence: str, category: str = "other"):
+    `notices` are sentences that belong before it, such as warnings about the configuration.
+    """
+
+    def __init__(self, sentence: str, category: str = "other", notices: Sequence[str] = ()):
         super().__init__(sentence)
-        self.category = category
+        self.category, self.notices = category, tuple(notices)
 
     @property
     def status(self) -> int:
         return BY_CATEGORY[self.category]
+
+
+def usage(sentence: str) -> CommandError:
+    """A mistake of the person who typed the line: status 2."""
+    return CommandError(sentence, "usage")
+
+
+def shown(word: str) -> str:
+    """A word as one would type it to a shell; one that can't be printed as it is, in Python's spelling."""
+    from shlex import quote
+
+    return quote(word) if word.isprintable() else repr(word)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from lmx import argv, exit_status
+from lmx.exit_status import shown, usage
 
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
@@ -22,7 +23,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     elif topic in TOPICS:
         print(TOPICS[topic]())
     else:
-        raise argv.usage(f"there is no help topic {argv.shown(topic)}; topics: {', '.join([*TOPICS, *argv.COMMANDS])}")
+        raise usage(f"there is no help topic {shown(topic)}; topics: {', '.join([*TOPICS, *argv.COMMANDS])}")
     return exit_status.OK
 
 

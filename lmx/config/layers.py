@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from lmx import argv
 from lmx.config import files, schema
-from lmx.exit_status import CommandError
+from lmx.exit_status import CommandError, shown, usage
 
 VARIABLES = {
     "LMX_MODEL": "the model of a new session",
@@ -67,9 +66,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     named: bool
 
 
-def locate(line: argv.Line, environ: Mapping[str, str]) -> Place:
-    """Finds the configuration file without reading it. A relative path is taken from the shell's directory."""
-    flag, variable = line.get("config"), filled(environ, "LMX_CONFIG")
+def locate(flags: Mapping[str, str], environ: Mapping[str, str]) -> Place:
+    """Finds the configuration file without reading it. `flags` are the options typed, by key.
+
+    A relative path is taken from the shell's directory.
+    """
+    flag, variable = flags.get("config"), filled(environ, "LMX_CONFIG")
     chosen = variable if flag is None else flag
     source = "flag" if flag is not None else "env" if variable is not None else "default"
     own_home = filled(environ, "LMX_HOME")
@@ -77,18 +79,30 @@ def locate(line: argv.Line, environ: Mapping[str, str]) -> Place:
     if chosen == NONE:
         return Place(config=None, source=NONE, state=state, named=True)
     if chosen is not None and not chosen.strip():
-        raise argv.usage("--config needs the path of a file, or none")
+        raise usage("--config needs the path of a file, or none")
     config = home(environ) / ".lmx" / "config.toml" if chosen is None else path_of(chosen, environ)
     return Place(config=config, source=source, state=state or config.parent, named=chosen is not None)
 
 
-def load(line: argv.Line, environ: Mapping[str, str], providers: Iterable[str], *, create: bool = True) -> Settings:
+def load(
+    flags: Mapping[str, str], environ: Mapping[str, str], providers: Iterable[str], *, create: bool = True
+) -> Settings:
     """Reads every layer. With `create`, the template is written where no file was named and none is there.
 
     Raises CommandError (status 2) naming file, field, flag or variable.
     """
-    place = locate(line, environ)
     notices: list[str] = []
+    try:
+        return _load(flags, environ, providers, create, notices)
+    except CommandError as error:
+        error.notices = tuple(notices)
+        raise
+
+
+def _load(
+    flags: Mapping[str, str], environ: Mapping[str, str], providers: Iterable[str], create: bool, notices: list[str]
+) -> Settings:
+    place = locate(flags, environ)
     if create and place.config is not None and not place.named:
         place = _with_template(place, notices)
     values: dict[str, Any] = {}
@@ -99,12 +113,11 @@ def load(line: argv.Line, environ: Mapping[str, str], providers: Iterable[str], 
             if place.named and path == place.config:
                 raise CommandError(f"there is no configuration file {path}", "usage")
             continue
-        checked = schema.check(document, str(path), providers)
-        notices += checked.notices
-        values |= checked.values
-        sources |= dict.fromkeys(checked.values, source)
+        found = schema.check(document, str(path), providers, notices)
+        values |= found
+        sources |= dict.fromkeys(found, source)
     _variables(environ, values, sources)
-    _flags(line, values, sources)
+    _flags(flags, values, sources)
     return Settings(
         values=values,
         sources=sources,
@@ -142,13 +155,13 @@ def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict
             sources[name] = variable
 
 
-def _flags(line: argv.Line, values: dict[str, Any], sources: dict[str, str]) -> None:
+def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
     for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "system"):
-        text = line.get(name)
+        text = flags.get(name)
         if text is not None:
             values[name] = _read(name, text, f"--{name.replace('_', '-')}")
             sources[name] = "flag"
-    mode = line.get("permission_mode")
+    mode = flags.get("permission_mode")
     if mode is not None:
         values["permissions.mode"] = mode
         sources["permissions.mode"] = "flag"
@@ -158,12 +171,12 @@ def _read(name: str, text: str, where: str) -> Any:
     if name.startswith("max_"):
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= 1):
             flag, variable = f"--{name.replace('_', '-')}", f"LMX_{name.upper()}"
-            raise argv.usage(f"{where} takes a whole number, at least 1 ({flag}, {variable})")
+            raise usage(f"{where} takes a whole number, at least 1 ({flag}, {variable})")
         return int(text)
     if name == "base_url" and not schema.is_url(text.strip()):
-        raise argv.usage(f"{where} takes {schema.URL_TAKES}")
+        raise usage(f"{where} takes {schema.URL_TAKES}")
     if name in ("model", "sessions_dir") and not text.strip():
-        raise argv.usage(f"{where} needs a value")
+        raise usage(f"{where} needs a value")
     return text if name == "system" else text.strip()
 
 
@@ -194,18 +207,18 @@ def path_of(text: str, environ: Mapping[str, str]) -> Path:
     if text == "~" or text.startswith("~/"):
         return home(environ) / text[2:]
     if "\0" in text:
-        raise argv.usage("a path cannot hold a NUL character")
+        raise usage("a path cannot hold a NUL character")
     return Path(os.path.abspath(text))  # noqa: PTH100 - not resolved: a link stays the name the person gave
 
 
-def working_directory(line: argv.Line, environ: Mapping[str, str]) -> Path:
+def working_directory(flags: Mapping[str, str], environ: Mapping[str, str]) -> Path:
     """The directory to work in (`-C`). Raises CommandError (status 2) where there is none."""
-    given = line.get("cwd")
+    given = flags.get("cwd")
     try:
         shell = Path.cwd()
     except FileNotFoundError as error:
         raise CommandError("the current directory no longer exists; name one with -C DIR", "usage") from error
     directory = shell if given is None else path_of(given, environ)
     if not directory.is_dir():
-        raise argv.usage(f"-C {argv.shown(str(given))}: there is no such directory")
+        raise usage(f"-C {shown(str(given))}: there is no such directory")
     return directory

@@ -122,11 +122,11 @@ KEYS = (
     Key("providers.*.api_key", "text on one line", _one_line, "none", "the key, where no variable has it", '"..."'),
     Key(
         "providers.*.model",
-        "text of the form PROVIDER:MODEL",
+        "the name of a model",
         _filled,
         "none",
         "the model to start on with this provider",
-        '"anthropic:claude-sonnet-5"',
+        '"claude-sonnet-5"',
     ),
 )
 _ROWS = {key.name: key for key in KEYS}
@@ -138,17 +138,12 @@ _ABSENT_GUARDS = frozenset("sandbox hooks max_cost_usd".split())
 """Guards that this version does not have. Ignoring one would be looser than what was written."""
 
 
-class Checked(NamedTuple):
-    """`values` has one entry for each dotted name that was set; `notices` are sentences for the person."""
+def check(document: Mapping[str, Any], source: str, providers: Iterable[str], notices: list[str]) -> dict[str, Any]:
+    """The settings of a parsed file by dotted name; sentences for the person are added to `notices`.
 
-    values: dict[str, Any]
-    notices: tuple[str, ...]
-
-
-def check(document: Mapping[str, Any], source: str, providers: Iterable[str]) -> Checked:
-    """Checks a parsed file. `source` names it in sentences. Raises CommandError (status 2) for what cannot be accepted."""
+    `source` names the file in sentences. Raises CommandError (status 2) for what cannot be accepted.
+    """
     values: dict[str, Any] = {}
-    notices: list[str] = []
     for name, value in document.items():
         if name not in _TOP:
             notices.append(_unknown(name, source))
@@ -159,7 +154,7 @@ def check(document: Mapping[str, Any], source: str, providers: Iterable[str]) ->
     for name in [name for name, value in values.items() if name.endswith(".api_key") and not value.strip()]:
         notices.append(f"{source}: {name} is empty and counts as no key")
         del values[name]
-    return Checked(values, tuple(notices))
+    return values
 
 
 def _section(name: str, table: Any, source: str, providers: tuple[str, ...], values: dict[str, Any]) -> None:
