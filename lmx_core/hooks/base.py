@@ -96,13 +96,17 @@ def hook_name(callback: Callable[..., Any]) -> str:
 
 
 class HookChain:
-    """Hooks in their order, grouped by point. Raises ConfigError for a malformed list."""
+    """Hooks in their order, grouped by point. Raises ConfigError for a malformed list.
+
+    A callback whose `decides_last` is true, which is how the permission gate marks itself, runs behind the others of its
+    point: a hook appended after it could otherwise rewrite a call that was already judged.
+    """
 
     def __init__(self, hooks: Sequence[Hook] = ()):
         if (wrong := problem(hooks)) is not None:
             raise ConfigError(f"hooks= {wrong}")
         self._at: Mapping[str, list[Callable[..., Any]]] = defaultdict(list)
-        for point, callback in hooks:
+        for point, callback in sorted(hooks, key=lambda hook: getattr(hook[1], "decides_last", False) is True):
             self._at[point].append(callback)
 
     def has(self, point: str) -> bool:

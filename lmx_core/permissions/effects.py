@@ -1,0 +1,103 @@
+"""What a call would do, as far as its descriptor says and its arguments show (PM-3, cli.md 5.2).
+
+The gate decides by effect and not by name: a list of known tools would let every other tool through or none. What a
+descriptor leaves open counts as the most it could be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from lmx_core.calls import Descriptor, ToolCall
+from lmx_core.environment.base import FileError
+
+Kind = Literal["read", "edit", "outside", "confined", "other"]
+
+_READING = frozenset({"read", "delegated_read", "attention"})
+_FILES = frozenset({"file", "directory"})
+_MACHINE = _FILES | {"operating_system"}
+
+Confine = Callable[[str], Path | FileError]
+"""Where a path really leads: inside the working directory, or a FileError such as `outside_worktree`."""
+
+_DOES = {
+    "write": "changes something",
+    "arbitrary": "can change anything",
+    "external": "reaches other systems",
+}
+
+
+class Act(msgspec.Struct, frozen=True):
+    """`kind`: `read` only looks, `edit` changes files in the working directory, `outside` would change some elsewhere,
+    `confined` is what a sandbox holds in, `other` is the rest. `what` says it in words that begin with the tool's name.
+    """
+
+    kind: Kind
+    what: str
+
+
+def act_of(call: ToolCall, descriptor: Descriptor | None, confine: Confine | None) -> Act:
+    """What `call` would do. Without a descriptor or a `confine` the answer is the careful one."""
+    name = call.name
+    if descriptor is None:
+        return Act("other", f"{name} does not say what it does")
+    effects, mcp = descriptor.effects, descriptor.origin.get("type") == "mcp"
+    kinds = frozenset(effects.resource_types)
+    if not mcp and (effects.effect in _READING or (kinds and all(map(_of_the_session, kinds)))):
+        return Act("read", f"{name} only reads")
+    if not mcp and effects.effect == "write" and kinds and kinds <= _FILES:
+        return _edit(call, descriptor, confine)
+    what = f"{name} {_DOES.get(effects.effect, 'does not say what it does')}"
+    if not mcp and effects.effect in ("write", "arbitrary") and kinds and kinds <= _MACHINE:
+        return Act("confined", what)
+    return Act("other", what)
+
+
+def _of_the_session(resource: str) -> bool:
+    return resource.startswith("session_") or resource in ("human_attention", "agent_tree")
+
+
+def _edit(call: ToolCall, descriptor: Descriptor, confine: Confine | None) -> Act:
+    """Judges an edit by where its paths really lead. What is not known to stay inside is not an edit of the directory."""
+    ours = descriptor.origin.get("type") == "built_in"
+    paths = _paths(call.arguments, ours=ours)
+    if confine is None or not paths:
+        return Act("confined", f"{call.name} changes files, and which ones is not known")
+    for path in paths:
+        place = confine(path)
+        if isinstance(place, FileError):
+            if not ours or place.kind != "outside_worktree":
+                return Act(
+                    "confined", f"{call.name} changes {_short(path)}, which may be outside the working directory"
+                )
+            return Act("outside", f"{call.name} cannot change {_short(path)}, which is outside the working directory")
+        if ".git" in (part.lower() for part in place.parts):
+            return Act("confined", f"{call.name} changes {_short(path)}, where git finds programs to run")
+    return Act("edit", f"{call.name} changes {_short(paths[0])}")
+
+
+def _paths(arguments: dict[str, Any], *, ours: bool) -> list[str]:
+    """The paths a call would change: `path` of our own tools; of a stranger's tool, every text that could be one."""
+    if ours:
+        path = arguments.get("path")
+        return [path] if isinstance(path, str) and path else []
+    return [text for text in _texts(arguments) if text and "\n" not in text]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _short(path: str, limit: int = 200) -> str:
+    return path if len(path) <= limit else f"{path[: limit - 1]}…"
