@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lmx.exit_status import CommandError
+from lmx_core.permissions import MODES, SYNONYMS
 
 Check = Callable[[Any], bool]
 
@@ -69,8 +70,6 @@ def is_url(value: Any) -> bool:
 
 
 URL_TAKES = "an address such as http://localhost:8080/v1"
-MODES = ("ask", "accept_edits", "auto", "full_auto", "read_only")
-MODE_SYNONYMS = ("default", "acceptEdits", "bypassPermissions", "plan")
 
 KEYS = (
     Key("version", "1", lambda value: value == 1 and whole(value), "1", "the version of this format", "1"),
@@ -105,8 +104,8 @@ KEYS = (
     ),
     Key(
         "permissions.mode",
-        f"one of {', '.join(MODES)} (or {', '.join(MODE_SYNONYMS)})",
-        lambda value: value in (*MODES, *MODE_SYNONYMS),
+        f"one of {', '.join(MODES)} (or {', '.join(SYNONYMS)})",
+        lambda value: value in (*MODES, *SYNONYMS),
         "ask",
         "what runs without asking: `lmx help permissions`",
         '"ask"',

@@ -1,0 +1,110 @@
+"""Which model a new session starts on, and which keys there are (cli.md 8.3, 8.4).
+
+The choice keeps what made it: a person who did not name a model must be able to see why it is this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from lmx.config.layers import Settings
+from lmx.exit_status import CommandError, usage
+from lmx_core import ConfigError, parse_spec
+from lmx_core.providers.catalog import BY_NAME, PROVIDERS
+
+FIXED = "anthropic:claude-sonnet-5"
+"""The start model under `--config none`, and what `explain` reports where nothing decides."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """`source`: flag, LMX_MODEL, config, provider_config, remembered, provider_key, placeholder or transcript."""
+
+    model: str
+    source: str
+
+    @property
+    def named(self) -> bool:
+        """Somebody named it; only such a model is remembered."""
+        return self.source in ("flag", "LMX_MODEL", "config", "provider_config")
+
+
+def keys(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """The API key of each provider that has one. A variable beats the file; one set to nothing switches the file's off."""
+    found: dict[str, str] = {}
+    for info in PROVIDERS:
+        given = [environ[name].strip() for name in info.key_variables if name in environ]
+        filled = [key for key in given if key]
+        saved = settings.get(f"providers.{info.name}.api_key")
+        if filled:
+            found[info.name] = filled[0]
+        elif saved and not given:
+            found[info.name] = saved
+    return found
+
+
+def choose(settings: Settings, keys: Mapping[str, str], remembered: str | None) -> Choice | None:
+    """The model of a new session by the rules of cli.md 8.3; None when nothing decides.
+
+    Raises CommandError (status 2) for a named model that does not parse or whose provider is unknown.
+    """
+    if (named := settings.get("model")) is not None:
+        source = settings.sources["model"]
+        return Choice(spec(named, _asked_by(settings, source)), "config" if source == "managed" else source)
+    if settings.bare_start:
+        return Choice(FIXED, "placeholder")
+    pinned = [(info.name, model) for info in PROVIDERS if (model := settings.get(f"providers.{info.name}.model"))]
+    if len(pinned) == 1:
+        return Choice(_of(*pinned[0]), "provider_config")
+    if remembered is not None and _reachable(remembered, keys):
+        return Choice(remembered, "remembered")
+    for info in PROVIDERS:
+        if info.name in keys and info.default_spec is not None:
+            pin = settings.get(f"providers.{info.name}.model")
+            return Choice(_of(info.name, pin) if pin else info.default_spec, "provider_key")
+    return None
+
+
+def spec(text: str, where: str) -> str:
+    """A model as it is stored, `PROVIDER:MODEL`. Raises CommandError (status 2) naming `where` it was asked for."""
+    try:
+        return str(parse_spec(text, known=BY_NAME))
+    except ConfigError as error:
+        raise usage(f"{where}: {error}; see `lmx help models`") from error
+
+
+def no_model() -> CommandError:
+    """The sentence for a start with nothing to choose from (C10-4)."""
+    first, second = PROVIDERS[0].key_variables[0], PROVIDERS[1].key_variables[0]
+    return CommandError(
+        f"no model can be reached: set {first} or {second}, or name a model with --model PROVIDER:MODEL, for example "
+        f"--model ollama:qwen3:8b for a local Ollama (`lmx help models`); `lmx demo` needs none of them",
+        "auth",
+    )
+
+
+def no_key(model: str, settings: Settings) -> CommandError:
+    """The sentence for a chosen model whose provider has no key (C10-3, C10-5)."""
+    info = BY_NAME[model.partition(":")[0]]
+    variable = " or ".join(info.key_variables)
+    fixed = settings.bare_start and "model" not in settings.values
+    why = f"--config none starts on {FIXED} and guesses nothing, and" if fixed else f"{model} needs an API key and"
+    return CommandError(f"{why} there is none: set {variable}, or name another model with --model", "auth")
+
+
+def _asked_by(settings: Settings, source: str) -> str:
+    named = {"flag": "--model", "config": f"{settings.config}: model", "managed": "managed.toml: model"}
+    return named.get(source, source)
+
+
+def _of(provider: str, model: str) -> str:
+    return model if model.startswith(f"{provider}:") else f"{provider}:{model}"
+
+
+def _reachable(model: str, keys: Mapping[str, str]) -> bool:
+    try:
+        provider = parse_spec(model, known=BY_NAME).provider
+    except ConfigError:
+        return False
+    return provider in keys or not BY_NAME[provider].key_variables

@@ -1,0 +1,192 @@
+"""How a run ended, in the one shape all three formats tell it, and as the JSON object of cli.md 2.3.
+
+The status, the category and the sentence are decided here once. Decided in each format, a script reading JSON and a person
+reading text would sooner or later be told different things about the same run (case C33).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from lmx import exit_status
+from lmx_core import Entry, Failure, Usage
+from lmx_core.providers.catalog import BY_NAME
+
+_LIMITS = frozenset(("max_turns", "max_requests", "budget", "no_progress"))
+_ANSWERS = frozenset(("stop", "length", "content_filter"))
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`stop_reason` as scripts know it (C2-13), None before a session exists; `sentence` is None when all went well.
+
+    `refused` counts the calls that the permission mode did not let run.
+    """
+
+    session_id: str | None = None
+    name: str | None = None
+    model: str | None = None
+    text: str = ""
+    stop_reason: str | None = None
+    usage: Usage = Usage()
+    requests: int = 0
+    turns: int = 0
+    refused: int = 0
+    category: str | None = None
+    sentence: str | None = None
+    status: int = exit_status.OK
+
+
+def failed(error: exit_status.CommandError) -> Outcome:
+    """A run that ended before it had a session."""
+    return Outcome(category=error.category, sentence=str(error), status=error.status)
+
+
+def outcome(
+    *,
+    session_id: str,
+    name: str,
+    model: str,
+    stop_reason: str,
+    detail: Mapping[str, Any],
+    failure: Failure | None,
+    usage: Usage,
+    entries: Sequence[Entry],
+) -> Outcome:
+    """Reads how a prompt ended from what the session said and wrote during it."""
+    reason = "max_requests" if stop_reason == "budget" and detail.get("kind") == "requests" else stop_reason
+    category, sentence = _verdict(reason, detail, failure, model, session_id)
+    return Outcome(
+        session_id=session_id,
+        name=name,
+        model=model,
+        text=final_text(entries),
+        stop_reason=reason,
+        usage=usage,
+        requests=sum(entry.type == "request" for entry in entries),
+        turns=sum(entry.type == "assistant" for entry in entries),
+        refused=sum(map(_was_refused, entries)),
+        category=category,
+        sentence=sentence,
+        status=exit_status.OK if category is None else exit_status.BY_CATEGORY[category],
+    )
+
+
+def final_text(entries: Sequence[Entry]) -> str:
+    """The answer: the text of the last assistant entry, unless that one called tools, for then it only announced them."""
+    for entry in reversed(entries):
+        if entry.type == "assistant":
+            if entry.payload.get("tool_calls"):
+                return ""
+            parts = entry.payload.get("content", [])
+            return "".join(part["text"] for part in parts if part.get("type") == "text")
+    return ""
+
+
+def _was_refused(entry: Entry) -> bool:
+    return (
+        entry.type == "tool_result"
+        and entry.payload.get("outcome") == "denied"
+        and entry.payload.get("decision") is not None
+    )
+
+
+def _verdict(
+    reason: str, detail: Mapping[str, Any], failure: Failure | None, model: str, session_id: str
+) -> tuple[str | None, str | None]:
+    """Category and sentence of an ending; both None for an answer that is whole (C8-12)."""
+    if reason == "stop":
+        return None, None
+    if reason == "length":
+        return "other", (
+            f"the answer was cut at the model's output limit; to go on: lmx run --resume {session_id} continue"
+        )
+    if reason == "content_filter":
+        return "other", f"the content filter of {model} stopped the answer"
+    if reason == "cancelled":
+        return "cancelled", "the work was cancelled"
+    if reason in _LIMITS or (failure is None and reason not in ("error", "hook_failed")):
+        return "limit", _limit_sentence(reason, detail)
+    if failure is None:
+        return "other", f"the turn ended with {reason}"
+    return failure_category(failure), failure_sentence(failure, model)
+
+
+def _limit_sentence(reason: str, detail: Mapping[str, Any]) -> str:
+    used, limit = detail.get("used"), detail.get("limit")
+    if reason == "max_turns":
+        return f"stopped at the limit of {limit} turns for one prompt; --max-turns or LMX_MAX_TURNS raises it"
+    if reason == "max_requests":
+        return (
+            f"stopped: {used} of {limit} requests of this session are spent; "
+            f"--max-requests or LMX_MAX_REQUESTS raises the limit"
+        )
+    if reason == "no_progress":
+        return "stopped because the model repeated the same calls and got the same answers"
+    return f"stopped by a limit: {reason}"
+
+
+def failure_category(failure: Failure) -> str:
+    """The category scripts read, and with it the exit status (cli.md 2.6, C10-6 to C10-9)."""
+    if failure.category == "auth":
+        return "auth"
+    if failure.code == "config":
+        return "usage"
+    return "other" if failure.code in ("crashed", "hook_failed") else "provider"
+
+
+def failure_sentence(failure: Failure, model: str) -> str:
+    """What failed, and for a key the variable that holds it: trying again will not mend that."""
+    message = failure.message.rstrip(".")
+    info = BY_NAME.get(model.partition(":")[0])
+    if failure.category == "auth" and info is not None:
+        named = [variable for variable in info.key_variables if variable in message]
+        hint = "" if named or not info.key_variables else f"; check {info.key_variables[0]}"
+        return f"{info.label} refused the key: {message}{hint}; trying again will not help"
+    if failure.category == "quota":
+        return f"{message}; trying again will not help"
+    return message
+
+
+def to_dict(result: Outcome) -> dict[str, Any]:
+    """The object of cli.md 2.3. Its keys only ever become more."""
+    usage = result.usage.to_dict()
+    usage |= {
+        "model": usage["model"] or result.model,
+        "requests": result.requests,
+        "turns": result.turns,
+        "pricing": {"status": _pricing(result)},
+    }
+    return {
+        "type": "result",
+        "session_id": result.session_id,
+        "name": result.name,
+        "model": result.model,
+        "text": result.text,
+        "stop_reason": result.stop_reason,
+        "usage": usage,
+        "refused": result.refused,
+        "is_error": result.category is not None,
+        "error": None if result.category is None else {"category": result.category, "message": result.sentence},
+        "exit_status": result.status,
+    }
+
+
+def _pricing(result: Outcome) -> str:
+    if (result.model or "").startswith("ollama:"):
+        return "local"
+    return "unknown" if result.usage.cost_usd is None else "catalog"
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+def encode(value: Any) -> str:
+    """One line of JSON, without its newline: exact text, with what a terminal or a line splitter would act on escaped."""
+    text: str = _ENCODER.encode(value)
+    return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

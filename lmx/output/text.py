@@ -1,0 +1,88 @@
+"""The `text` and `json` formats: progress as lines on standard error, at the end the answer or the object on the other.
+
+A script that pipes the answer on must get the answer alone, and one that captures both must still see what happened.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lmx.output import lines
+from lmx.output.result import Outcome, encode, to_dict
+from lmx.sanitize import one_line
+from lmx_core import events
+
+LINE_LIMIT = 200
+
+
+class TextOutput:
+    """Tells a run to a person (cli.md 2.2); the answer is all that goes to standard output."""
+
+    def session(self, *, session_id: str, name: str, model: str, context_window: int | None) -> None:
+        window = "" if context_window is None else f", {context_window:,} tokens of context"
+        lines.say(f"session {session_id} ({name}), {model}{window}")
+
+    def notice(self, text: str) -> None:
+        lines.say(text)
+
+    def event(self, event: Any) -> None:
+        if isinstance(event, events.ToolCalled):
+            lines.say(call_line(event.name, event.arguments))
+        elif isinstance(event, events.ProviderRetry):
+            lines.say(retry_line(event))
+
+    def end(self, result: Outcome) -> None:
+        """The answer, what it used, why it is none, and last what was refused."""
+        self._answer(result)
+        if result.session_id is not None:
+            lines.say(usage_line(result))
+        if result.sentence is not None:
+            lines.say(result.sentence)
+        if result.refused:
+            lines.say(refused_line(result.refused))
+
+    def _answer(self, result: Outcome) -> None:
+        if result.text:
+            lines.answer(result.text)
+
+
+class JsonOutput(TextOutput):
+    """The same lines on standard error, and one object on standard output."""
+
+    def _answer(self, result: Outcome) -> None:
+        sys.stdout.write(encode(to_dict(result)) + "\n")
+        sys.stdout.flush()
+
+
+def call_line(name: str, arguments: Mapping[str, Any]) -> str:
+    """A tool's name and its first argument on one line (C2-3)."""
+    first = next(iter(arguments.values()), "")
+    text = one_line(f"{name} {first if isinstance(first, str) else encode(first)}", "evidence")
+    return text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
+
+
+def retry_line(event: events.ProviderRetry) -> str:
+    seconds = f"{event.delay_ms / 1_000:g} s"
+    return f"attempt {event.attempt}/{event.max} in {seconds}: {one_line(event.reason)}"
+
+
+def usage_line(result: Outcome) -> str:
+    """Tokens and cost (C2-9). A cost nobody knows is never shown as 0."""
+    usage = result.usage
+    cached = f" ({usage.cache_read_tokens:,} cached)" if usage.cache_read_tokens else ""
+    if (result.model or "").startswith("ollama:"):
+        cost = "no cost"
+    else:
+        cost = "cost unknown" if usage.cost_usd is None else f"cost ${usage.cost_usd:.4f}"
+    return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {cost}"
+
+
+def refused_line(count: int) -> str:
+    """How many calls did not run, and the flag that lets them (design.md section 4)."""
+    calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
+    return (
+        f"{calls} refused; --permission-mode accept_edits allows edits of files here, --permission-mode full_auto "
+        f"everything (`lmx help permissions`)"
+    )
