@@ -1,0 +1,129 @@
+"""This machine: files below the working directory, commands in a shell, both as the user who runs the host.
+
+It is no sandbox (EN-10, NO-8). A command may read and change whatever its user may; confinement holds only for the file
+operations. A host with several tenants gives each an environment of its own kind and runs no command in its own process space.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from lmx_core.clock import Clock, SystemClock
+from lmx_core.environment import confine, files, process
+from lmx_core.environment.base import (
+    DEFAULT_COMMAND_TIMEOUT_MS,
+    MAX_COMMAND_OUTPUT_BYTES,
+    DirEntry,
+    EnvEntry,
+    Failed,
+    FileError,
+    RunEvent,
+    Written,
+)
+from lmx_core.environment.credentials import CredentialPolicy, Inherit, check_policy, command_environment
+from lmx_core.environment.watchdog import Watchdog
+from lmx_core.tasks import run_in_thread
+
+
+class LocalEnvironment:
+    """The local machine as an `Environment`.
+
+    `credentials` is `Inherit()` or `Scrub(allow=[...])`. `environ` is what commands inherit; None: the process's own at the
+    time of the command. Time limits of commands run on `clock`. Raises ConfigError for an invalid policy.
+    """
+
+    def __init__(
+        self,
+        *,
+        credentials: CredentialPolicy | type[CredentialPolicy] = Inherit,
+        environ: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+    ):
+        self._policy = check_policy(credentials)
+        self._environ = None if environ is None else dict(environ)
+        self._clock = clock or SystemClock()
+        self._watchdog = Watchdog()
+
+    def __repr__(self) -> str:
+        return "LocalEnvironment()"
+
+    def credentials(self) -> CredentialPolicy:
+        return self._policy
+
+    def sandboxed(self) -> bool:
+        return False
+
+    @staticmethod
+    def confined(cwd: Path, path: str) -> Path | FileError:
+        """The real path, if it is inside `cwd` (EN-5). For wrappers; the operations below check by themselves."""
+        return confine.confined(cwd, path)
+
+    def find_bash(self) -> str | None:
+        """The shell that commands run in: `bash`, else `sh`, from the absolute entries of PATH, else from /bin."""
+        inherited = os.environ if self._environ is None else self._environ
+        # A relative entry would let a repository bring its own shell.
+        entries = [entry for entry in inherited.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
+        search = os.pathsep.join([*entries, "/usr/bin", "/bin"])
+        return shutil.which("bash", path=search) or shutil.which("sh", path=search)
+
+    async def read_file(self, cwd: Path, path: str) -> bytes | FileError:
+        place = confine.locate(cwd, path)
+        return place if isinstance(place, FileError) else await run_in_thread(files.read_whole, place)
+
+    async def stream_file(self, cwd: Path, path: str) -> AsyncIterator[bytes | FileError]:
+        place = confine.locate(cwd, path)
+        if isinstance(place, FileError):
+            yield place
+            return
+        try:
+            fd = await run_in_thread(files.open_file, place)
+            try:
+                while piece := await run_in_thread(files.read_piece, fd):
+                    yield piece
+            finally:
+                os.close(fd)
+        except OSError as error:
+            yield files.read_error(place, error)
+
+    async def write_file(self, cwd: Path, path: str, data: bytes) -> Written | FileError:
+        place = confine.locate(cwd, path)
+        return place if isinstance(place, FileError) else await run_in_thread(files.write_whole, place, data)
+
+    async def list_dir(self, cwd: Path, path: str) -> list[DirEntry] | FileError:
+        place = confine.locate(cwd, path)
+        return place if isinstance(place, FileError) else await run_in_thread(files.entries, place)
+
+    async def delete_file(self, cwd: Path, path: str) -> FileError | None:
+        place = confine.locate(cwd, path, follow_last=False)
+        return place if isinstance(place, FileError) else await run_in_thread(files.delete, place)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_ms: float = DEFAULT_COMMAND_TIMEOUT_MS,
+        env: Sequence[EnvEntry] = (),
+        max_output_bytes: float = MAX_COMMAND_OUTPUT_BYTES,
+    ) -> AsyncIterator[RunEvent]:
+        shell = self.find_bash()
+        if shell is None:
+            yield Failed("there is neither bash nor sh on this machine, so no command can be run")
+            return
+        inherited = os.environ if self._environ is None else self._environ
+        events = process.run(
+            [shell, "-c", "--", command],
+            cwd=cwd,
+            env=command_environment(inherited, self._policy, env),
+            timeout_ms=timeout_ms,
+            max_output_bytes=max_output_bytes,
+            clock=self._clock,
+            watchdog=self._watchdog,
+        )
+        async with aclosing(events):
+            async for event in events:
+                yield event
