@@ -1,0 +1,30 @@
+"""The shipped opinions, one thin file each: what a recipe switches on, and a stranger could have written.
+
+Resolved when first used: a host that takes one does not pay for the others.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "EnvironmentContext": "environment_context",
+    "Permissions": "permissions",
+    "Search": "search",
+    "Workspace": "workspace",
+}
+
+__all__ = ["EnvironmentContext", "Permissions", "Search", "Workspace"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lmx_core.extensions' has no attribute {name!r}")
+    value = getattr(import_module(f"lmx_core.extensions.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
