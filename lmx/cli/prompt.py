@@ -55,4 +55,4 @@ def _standard_input(say: Callable[[str], None]) -> str:
 
 def _valid(word: str) -> str:
     """An argument as text: bytes that are not UTF-8 reach Python as lone surrogates, which no request may carry."""
-    return os.fsencode(word).decode("utf-8", "replace")
+    return word.encode("utf-8", "replace").decode("utf-8")

@@ -32,9 +32,8 @@ NONE = "none"
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What one start works with. `sources` says for each name of `values` which layer decided it.
 
-    `config` is the path in use, or None under `--config none`. `state` is lmx's own directory; None when there is none,
-    and then nothing is remembered. `configured` means that a file may decide: under `--config none` without `LMX_HOME`
-    the start model is fixed.
+    `config` is the path in use, or None where no file is. `config_source` is that path, or `flag`, `env`, `none`. `state` is
+    lmx's own directory; None when there is none, and then nothing is remembered.
     """
 
     values: dict[str, Any]
@@ -54,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def bare_start(self) -> bool:
         """Neither a file nor a state directory: nothing is guessed and nothing remembered (cli.md 3.5)."""
-        return self.config is None and self.state is None
+        return self.config_source == NONE and self.state is None
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +121,7 @@ def _load(
         values=values,
         sources=sources,
         config=place.config,
-        config_source=str(place.config) if place.source == "default" else place.source,
+        config_source=str(place.config) if place.config and place.source == "default" else place.source,
         state=place.state,
         sessions_dir=sessions_dir(values, environ),
         notices=tuple(notices),
@@ -136,7 +135,7 @@ def _with_template(place: Place, notices: list[str]) -> Place:
         return place
     notices.append(failed)
     kept = place.state if place.state != place.config.parent else None
-    return Place(config=place.config, source=place.source, state=kept, named=False)
+    return Place(config=None, source=place.source, state=kept, named=False)
 
 
 def _files(place: Place) -> list[tuple[Path, str]]:

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from lmx import exit_status
-from lmx_core import Entry, Failure, Usage
+from lmx_core import Entry, Usage
+from lmx_core.errors import Failure
 from lmx_core.providers.catalog import BY_NAME
 
 _LIMITS = frozenset(("max_turns", "max_requests", "budget", "no_progress"))

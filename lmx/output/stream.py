@@ -18,11 +18,25 @@ OUTPUT_CHARACTERS = 2_000
 
 
 class StreamOutput:
+    """Notices that come before the session are held until it is announced: its line is the first."""
+
+    def __init__(self) -> None:
+        self._held: list[str] | None = []
+
     def session(self, *, session_id: str, name: str, model: str, context_window: int | None) -> None:
         _write(type="session", session_id=session_id, name=name, model=model, context_window=context_window)
+        self._release()
 
     def notice(self, text: str) -> None:
-        _write(type="notice", text=text)
+        if self._held is None:
+            _write(type="notice", text=text)
+        else:
+            self._held.append(text)
+
+    def _release(self) -> None:
+        held, self._held = self._held or [], None
+        for text in held:
+            self.notice(text)
 
     def event(self, event: Any) -> None:
         if isinstance(event, events.TextDelta):
@@ -42,6 +56,7 @@ class StreamOutput:
             )
 
     def end(self, result: Outcome) -> None:
+        self._release()
         if result.session_id is None and result.sentence is not None:
             lines.say(result.sentence)
         if result.refused:
