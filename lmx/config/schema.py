@@ -60,7 +60,7 @@ def _path(value: Any) -> bool:
 
 def is_url(value: Any) -> bool:
     """An http or https address with a host."""
-    if not isinstance(value, str) or value != value.strip() or not value.isprintable():
+    if not isinstance(value, str) or not value.isprintable() or " " in value:
         return False
     try:
         parts = urlsplit(value)
