@@ -44,6 +44,7 @@ _TEXT = re.compile(
     f"(?P<keep>{_FLAG})|{_SEQUENCE}|(?P<line>[\x85\u2028\u2029])|(?P<broken>[{_SURROGATE}])"
     f"|[{_CONTROL}{_BIDI}{_UNSEEN}{_TAGS}]"
 )
+_PASTED = re.compile(f"{_SEQUENCE}|[{_CONTROL}]")
 _TERMINAL_SUSPECT = re.compile(f"[{_CONTROL}{_BIDI}{_SURROGATE}]")
 _TERMINAL = re.compile(
     f"{_SEQUENCE}|(?P<line>\x85)|(?P<broken>[{_SURROGATE}])|(?P<named>[{_BIDI}])|[{_CONTROL}]",
@@ -82,6 +83,11 @@ def for_terminal(text: str) -> str:
 def one_line(text: str, mode: Mode = "text") -> str:
     """`visible` text for a title, a name or a status: every run of white space is one space."""
     return " ".join(visible(text, mode).split())
+
+
+def pasted(text: str) -> tuple[str, int]:
+    """What a paste inserts, and how many controls and sequences were left out of it (CMP-13). CR and CRLF become LF."""
+    return _PASTED.subn("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def last_states(text: str) -> str:
