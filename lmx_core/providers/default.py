@@ -1,0 +1,266 @@
+"""The provider of everyday use: routes a `provider:model` spec to the wire that speaks to it (PV-6).
+
+It knows where a provider lives and which key opens it; the wires know how it is spoken to, `http.py` how bytes travel. Keys are
+looked up here and nowhere else, stay out of `os.environ`, and leave only as a header.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+from lmx_core.clock import Clock, SystemClock
+from lmx_core.errors import ConfigError, Failure
+from lmx_core.providers import catalog
+from lmx_core.providers.base import Emit, ModelSpec, parse_spec
+from lmx_core.providers.catalog import ProviderInfo
+from lmx_core.providers.failures import AttemptFailed, Place
+from lmx_core.providers.http import Http
+from lmx_core.providers.wire.answer import Answer
+from lmx_core.providers.wire.anthropic import AnthropicMessages
+from lmx_core.providers.wire.base import Target, Wire
+from lmx_core.providers.wire.openai_chat import OpenAIChat
+from lmx_core.request import Error, Request, ToolSpec
+
+LOCAL_IDLE_FLOOR_MS = 900_000
+"""A local model may think about a long prompt for minutes before its first token (OL-2)."""
+
+LOOKUP_MS = 5_000
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one request goes."""
+
+    info: ProviderInfo
+    target: Target
+    place: Place
+    wire: Wire
+    key: str | None
+
+    def __repr__(self) -> str:
+        return f"Route({self.place!r})"
+
+
+class DefaultProvider:
+    """Sends requests to the providers of the catalogue over their own protocols.
+
+    - `base_url`: replaces the provider's API base (GW-1); a mapping gives one a provider.
+    - `api_keys`: keys by provider name. When given, a missing entry is a missing key; the environment is not asked (LL-9).
+    - `environ`: where key variables and `OLLAMA_HOST` are looked up; None is the process's own, at the time of the request.
+    - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. `ollama:` waits at least 15 minutes (OL-2).
+    - `local_max_tokens`: output limit of `ollama:` where the request sets none; None sends none (OL-1).
+
+    Raises ConfigError for a base URL that is none. Its repr shows its name only.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | Mapping[str, str] | None = None,
+        api_keys: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        connect_timeout_ms: int = 15_000,
+        idle_timeout_ms: int = 120_000,
+        local_max_tokens: int | None = 16_384,
+        clock: Clock | None = None,
+    ):
+        for url in [base_url] if isinstance(base_url, str) else (base_url or {}).values():
+            _split(url)
+        self._base_url = base_url
+        self._api_keys = api_keys
+        self._environ = environ
+        self._idle_ms = idle_timeout_ms
+        self._local_max_tokens = local_max_tokens
+        self._http = Http(connect_timeout_ms, clock or SystemClock())
+        self._wires: dict[str, Wire] = {wire.name: wire for wire in (AnthropicMessages(), OpenAIChat())}
+
+    def __repr__(self) -> str:
+        return "DefaultProvider"
+
+    # --- the Provider protocol
+
+    async def run(self, request: Request, emit: Emit) -> None:
+        try:
+            route = self._route(request.model)
+        except AttemptFailed as failed:
+            emit(Error(failed.failure))
+            return
+        answer = Answer(emit, _used_ids(request))
+        try:
+            await self._attempt(route, request, answer)
+        except AttemptFailed as failed:
+            answer.abandon()
+            emit(Error(failed.failure))
+
+    async def _attempt(self, route: Route, request: Request, answer: Answer) -> None:
+        idle_ms = max(self._idle_ms, LOCAL_IDLE_FLOOR_MS) if route.info.name == "ollama" else self._idle_ms
+        await self._http.stream(
+            route.place,
+            route.wire.root(route.target.base_url) + route.wire.path,
+            route.wire.headers(route.key),
+            route.wire.body(request, route.target),
+            answer,
+            route.wire.decoder(answer, route.target),
+            idle_ms,
+        )
+
+    def check(self, model: str, tools: Sequence[ToolSpec] = ()) -> Failure | None:
+        """A wrong spec, an unknown provider, a missing key, a schema the wire refuses; without asking anybody (PV-5)."""
+        try:
+            route = self._route(model)
+        except AttemptFailed as failed:
+            return failed.failure
+        return route.wire.check(route.target, tools)
+
+    async def available_models(self, provider: str | None = None) -> list[str]:
+        """Specs the servers offer now: of one provider, or of all that have a key. What cannot be asked offers nothing."""
+        names = [provider] if provider else [info.name for info in catalog.PROVIDERS if self._key(info)[0]]
+        found: list[str] = []
+        for name in names:
+            try:
+                found += await self._models(self._route(f"{name}:-"))
+            except AttemptFailed:
+                continue
+        return found
+
+    async def _models(self, route: Route) -> list[str]:
+        url = route.wire.root(route.target.base_url) + "/models"
+        data = await self._http.get(route.place, url, route.wire.headers(route.key), LOOKUP_MS)
+        try:
+            listed = msgspec.json.decode(data, type=_Models).data
+        except msgspec.DecodeError:
+            return []
+        return [str(ModelSpec(route.info.name, model.id.removeprefix("models/"))) for model in listed]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    # --- where and with what
+
+    def _route(self, model: str) -> Route:
+        """Raises AttemptFailed: `invalid_model`, `unknown_provider`, `missing_api_key`, `invalid_api_key`."""
+        try:
+            spec = parse_spec(model)
+        except ConfigError as error:
+            raise _failed("invalid_model", str(error)) from None
+        info = catalog.BY_NAME.get(spec.provider)
+        if info is None:
+            raise _failed("unknown_provider", catalog.unknown_provider(spec.provider))
+        base, custom = self._base(info)
+        parts = _split(base)
+        key, source = self._key(info)
+        local = _is_loopback(parts)
+        self._check_key(info, key, source, needed=not (custom and local))
+        return Route(
+            info=info,
+            target=Target(
+                provider=info.name,
+                model=spec.model,
+                base_url=base,
+                custom=custom,
+                local_max_tokens=self._local_max_tokens if info.name == "ollama" else None,
+            ),
+            place=Place(
+                provider=info.name,
+                label=info.label,
+                origin=_origin(parts),
+                key_source=source,
+                model=spec.model,
+                local=local,
+                secrets=tuple(secret for secret in (key, parts.password) if secret),
+            ),
+            wire=self._wires[info.wire],
+            key=key,
+        )
+
+    def _base(self, info: ProviderInfo) -> tuple[str, bool]:
+        """The base URL, and whether it is another than the vendor's."""
+        given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.name)
+        if info.name != "ollama":
+            return (given, True) if given else (info.base_url, False)
+        host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
+        return host.rstrip("/").removesuffix("/v1") + "/v1", bool(given)
+
+    def _environment(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def _key(self, info: ProviderInfo) -> tuple[str | None, str]:
+        """The key and where it came from; an empty one is none (cli.md 8.4)."""
+        if self._api_keys is not None:
+            return self._api_keys.get(info.name, "").strip() or None, "the key it was given"
+        for variable in info.key_variables:
+            if key := self._environment().get(variable, "").strip():
+                return key, variable
+        return None, " or ".join(info.key_variables)
+
+    @staticmethod
+    def _check_key(info: ProviderInfo, key: str | None, source: str, *, needed: bool) -> None:
+        if key is None and needed and info.key_variables:
+            hint = f"{info.label} needs a key: set {' or '.join(info.key_variables)}"
+            raise _failed("missing_api_key", hint, category="auth", provider=info.name)
+        if key is not None and not (key.isascii() and key.isprintable()):
+            text = f"{source} for {info.label} holds characters that no key has; paste it again"
+            raise _failed("invalid_api_key", text, category="auth", provider=info.name)
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model] = []
+
+
+def _failed(code: str, message: str, *, category: str = "other", provider: str | None = None) -> AttemptFailed:
+    failure = Failure(code=code, message=message, category=category, retryable=False, provider=provider)
+    return AttemptFailed(failure)
+
+
+def _used_ids(request: Request) -> Iterator[str]:
+    """Ids of calls the conversation already holds; a server that counts from zero in every answer repeats them."""
+    for entry in request.entries:
+        if entry.type == "assistant":
+            for call in entry.payload.get("tool_calls") or ():
+                yield call["id"]
+
+
+def _split(url: str) -> SplitResult:
+    """Raises ConfigError that does not repeat the URL: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment:
+        raise ConfigError("base_url must be an http or https URL such as http://localhost:8080/v1, without a query")
+    return parts
+
+
+def _origin(parts: SplitResult) -> str:
+    """Scheme, host and port: all of a URL that a message may show."""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+def _is_loopback(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
+def _ollama_host(value: str) -> str:
+    """`OLLAMA_HOST` as a URL: it may lack its scheme or its port, and `0.0.0.0` is where a daemon listens, not an address."""
+    value = value.strip()
+    if not value:
+        return ""
+    url = value if "://" in value else f"http://{value}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443}.get(parts.scheme, 80 if "://" in value else 11434)
+    except ValueError:
+        return ""
+    host = parts.hostname or "localhost"
+    host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}:{port}{parts.path}"

@@ -1,0 +1,197 @@
+"""What a wire adapter is, and the parts both share.
+
+An adapter is pure: it turns a `Request` into bytes and the bytes of an answer into events. It never sees a socket, a clock or a
+key's origin, which is why a new protocol is one file and joins the conformance suite as one row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+
+from lmx_core.entry import Entry, json_shaped
+from lmx_core.errors import Failure
+from lmx_core.providers.failures import Reported
+from lmx_core.request import Request, ToolSpec
+
+if TYPE_CHECKING:
+    from lmx_core.providers.wire.answer import Answer
+
+T = TypeVar("T")
+
+EMPTY_RESULT = "(the tool returned nothing)"
+EMPTY_ERROR = "(the tool failed without saying why)"
+EMPTY_PROMPT = "(an empty message)"
+
+UNANSWERED = "unanswered"
+"""What `finish` returns for an answer that holds nothing and did not stop normally (LL-7)."""
+
+
+class Malformed(Exception):
+    """The stream holds something that is not this protocol. The attempt failed; another may succeed."""
+
+
+class ErrorEvent(Exception):
+    """The server reported an error after its answer had begun."""
+
+    def __init__(self, reported: Reported):
+        super().__init__("the server reported an error")
+        self.reported = reported
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a request is for.
+
+    `provider` and `model` are as in the spec; `custom` says that the base URL is not the vendor's own; `local_max_tokens` is
+    the output limit where nothing else sets one.
+    """
+
+    provider: str
+    model: str
+    base_url: str
+    custom: bool = False
+    local_max_tokens: int | None = None
+
+
+class Decoder(Protocol):
+    """Folds one answer. `feed` takes the data of one event; `ended` is true after the protocol's end mark."""
+
+    ended: bool
+
+    def feed(self, data: bytes) -> None:
+        """Raises `Malformed` or `ErrorEvent`."""
+
+    def whole(self, data: bytes) -> None:
+        """Takes an answer that came in one piece, from a server that does not stream. Raises as `feed` does."""
+
+    def finish(self) -> str | None:
+        """The answer's stop reason after everything was read; `UNANSWERED`; or None when it is not whole."""
+
+
+class Wire(Protocol):
+    """One protocol. `root` gives the address under which `path` (where requests go) and `/models` are."""
+
+    name: str
+    path: str
+
+    def root(self, base_url: str) -> str: ...
+
+    def headers(self, key: str | None) -> dict[str, str]: ...
+
+    def check(self, target: Target, tools: Sequence[ToolSpec]) -> Failure | None: ...
+
+    def body(self, request: Request, target: Target) -> bytes: ...
+
+    def decoder(self, answer: Answer, target: Target) -> Decoder: ...
+
+
+def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
+    """One event's JSON as the decoder's type. Raises `Malformed`.
+
+    The fast way refuses two things that servers do send and that repeating the request would not cure, bad UTF-8 and half a
+    surrogate pair; those go a slower way. What that leaves in a text is mended when the text is emitted.
+    """
+    try:
+        return decoder.decode(data)
+    except msgspec.DecodeError:
+        pass
+    try:
+        loose = json.loads(data.decode("utf-8", "replace"))
+        value: T = msgspec.convert(loose, decoder.type, strict=False)
+    except (ValueError, RecursionError, msgspec.ValidationError):
+        raise Malformed(f"sent an event that cannot be read: {data[:120].decode('utf-8', 'replace')}") from None
+    return value
+
+
+def arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """A call's arguments: `(the object, None)`, or `({}, why not)`. Nothing at all means no arguments."""
+    if not text.strip():
+        return {}, None
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        try:
+            value = json_shaped(json.loads(text))
+        except (ValueError, RecursionError):
+            return {}, f"the arguments are not JSON: {error}"
+    if not isinstance(value, dict):
+        return {}, f"the arguments are not one JSON object but {type(value).__name__}"
+    return value, None
+
+
+def without_nul(value: Any) -> Any:
+    """`value` with U+0000 shown as U+FFFD, for providers refuse a request that holds one."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, list | tuple):
+        return [without_nul(item) for item in value]
+    if isinstance(value, Mapping):
+        return {without_nul(key): without_nul(item) for key, item in value.items()}
+    return value
+
+
+def encode(value: Any) -> bytes:
+    """`value` as JSON that a provider accepts."""
+    data = msgspec.json.encode(value)
+    return msgspec.json.encode(without_nul(value)) if b"\\u0000" in data else data
+
+
+class Encoded:
+    """Remembers how entries were encoded, so that a request of a long conversation costs only what was added to it.
+
+    Keyed by entry id; an entry whose payload is another object than before was rewritten by the projection and is encoded anew.
+    Bounded to `limit` bytes, the oldest first to go.
+    """
+
+    def __init__(self, limit: int = 8 * 1024 * 1024):
+        self._limit = limit
+        self._held = 0
+        self._known: OrderedDict[tuple[str, str], tuple[dict[str, Any], tuple[bytes, ...]]] = OrderedDict()
+
+    def of(self, entry: Entry, flavour: str, make: Callable[[Entry], Sequence[Any]]) -> tuple[bytes, ...]:
+        """The JSON of the parts `make(entry)` gives. `flavour` tells apart encodings of the same entry."""
+        key = (flavour, entry.id)
+        known = self._known.get(key)
+        if known is not None and known[0] is entry.payload:
+            return known[1]
+        parts = tuple(encode(part) for part in make(entry))
+        if known is not None:
+            self._held -= sum(map(len, known[1]))
+        self._known[key] = (entry.payload, parts)
+        self._held += sum(map(len, parts))
+        while self._held > self._limit and len(self._known) > 1:
+            self._held -= sum(map(len, self._known.popitem(last=False)[1][1]))
+        return parts
+
+
+def result_text(entry: Entry) -> str:
+    """What the model reads of a `tool_result` entry: never blank (TO-3)."""
+    output = str(entry.payload.get("output") or "")
+    if output.strip():
+        return output
+    return EMPTY_ERROR if entry.payload.get("error") else EMPTY_RESULT
+
+
+def prompt_text(entry: Entry) -> str:
+    """What the model reads of a `user` or `system` entry: never blank."""
+    text = str(entry.payload.get("text") or "")
+    return text if text.strip() else EMPTY_PROMPT
+
+
+def answer_text(entry: Entry) -> str:
+    """The words of an `assistant` entry without its thinking."""
+    return "".join(part.get("text") or "" for part in entry.payload.get("content") or () if part.get("type") == "text")
+
+
+def refused_schema(tools: Sequence[ToolSpec], combinators: Sequence[str], provider: str) -> Failure | None:
+    """The failure for the first tool whose schema has one of `combinators` at its top level."""
+    for tool in tools:
+        for word in combinators:
+            if word in tool.schema:
+                message = f"{provider} refuses the schema of tool {tool.name!r}, which has {word} at its top level"
+                return Failure(code="unsupported_schema", message=message, category="other", provider=provider)
+    return None
