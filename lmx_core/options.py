@@ -24,8 +24,8 @@ from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
 from lmx_core.ids import is_session_id
-from lmx_core.turn import retry
 from lmx_core.turn.guard import Guard, StandardGuard
+from lmx_core.turn.retry import Policy
 
 __all__ = ["OPTIONS", "UNSET", "Option", "Options", "UnsetType", "layered", "validate"]
 
@@ -216,15 +216,13 @@ def _retry(value: Any) -> str | None:
         return None
     if not isinstance(value, Mapping):
         return "must be False or a dict of the retry policy"
-    if unknown := [key for key in value if key not in retry.KEYS]:
-        return f"has an unknown key{_closest(str(unknown[0]), retry.KEYS)}; the keys are {', '.join(retry.KEYS)}"
+    known = Policy.__struct_fields__
+    if unknown := [key for key in value if key not in known]:
+        return f"has an unknown key{_closest(str(unknown[0]), known)}; the keys are {', '.join(known)}"
     for key, least in _RETRY_NUMBERS.items():
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
-    if _flag(value.get("after_output", True)):
-        return "has an after_output that is neither True nor False"
-    classify = value.get("classify")
-    return None if classify is None or callable(classify) else "has a classify that cannot be called"
+    return "has an after_output that is neither True nor False" if _flag(value.get("after_output", True)) else None
 
 
 def _one_of(*words: str) -> Check:
