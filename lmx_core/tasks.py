@@ -39,8 +39,13 @@ async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
     def work() -> None:
         try:
             result = context.run(function, *args, **kwargs)
+        except StopIteration as error:  # a future refuses it, and would never be done
+            outcome: tuple[Callable[[Any], None], Any] = (
+                done.set_exception,
+                RuntimeError(f"{type(error).__name__} left the function"),
+            )
         except BaseException as error:  # noqa: BLE001 - it is not swallowed: the awaiting task gets it
-            outcome: tuple[Callable[[Any], None], Any] = (done.set_exception, error)
+            outcome = (done.set_exception, error)
         else:
             outcome = (done.set_result, result)
         try:
@@ -50,3 +55,25 @@ async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
 
     threading.Thread(target=work, name=f"lmx-{getattr(function, '__name__', 'call')}", daemon=True).start()
     return await done
+
+
+async def run_apart(coro: Coroutine[Any, Any, T], *, name: str, grace_ms: float, abandoned: Callable[[], None]) -> T:
+    """Awaits somebody else's coroutine in a task of its own, so that it can be given up.
+
+    Awaited directly, code that catches `CancelledError` and goes on would hold its caller for ever (appendix D 17).
+    Cancelling this wait cancels the task; if it has not ended `grace_ms` later (of real time), `abandoned` is called and it
+    is left behind. What it returns or raises after the cancellation is dropped.
+    """
+    task = asyncio.get_running_loop().create_task(coro, name=name)
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # looked at, so that nobody is warned
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        try:
+            await asyncio.wait({task}, timeout=grace_ms / 1_000)
+        finally:
+            if not task.done():
+                abandoned()
+        raise
+    return task.result()

@@ -1,0 +1,356 @@
+"""Runs one call, from what the model sent to what it reads (TO-8). There is no other way to run a tool.
+
+Decode check, lookup, descriptor, argument check, before hooks, the tool itself, bound, after hooks: in this order and in
+one place, so that no kind of tool can leave one out. Whatever happens there is an outcome; only cancellation passes through,
+because a swallowed cancellation leaves a call running that nobody waits for (appendix D 17).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import traceback
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from lmx_core.calls import Descriptor, Outcome, Result, Tool, ToolCall, ToolContext
+from lmx_core.clock import Deadline, deadline
+from lmx_core.errors import ConfigError, LmxError, ToolError
+from lmx_core.messages import Messages
+from lmx_core.tasks import run_apart, run_in_thread
+from lmx_core.tools import arguments
+from lmx_core.tools.base import is_async
+from lmx_core.tools.catalog import Catalog
+from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_evidence, clean
+from lmx_core.turn.wave import may_still_land
+from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
+
+log = logging.getLogger("lmx_core")
+
+ABANDON_AFTER_MS = 5_000
+"""How long a cancelled tool has to end, in real time. A command needs up to 3 s of it to end its process group."""
+
+MAY_HAVE_HAPPENED = "Its effect may have happened, or may still happen: check before you repeat it."
+
+Emit = Callable[[str], None]
+
+
+class Before(Protocol):
+    """What the hooks say about a call: `call` is the one to run, `rewritten` whether it differs from the model's."""
+
+    @property
+    def call(self) -> ToolCall: ...
+
+    @property
+    def verdict(self) -> Allow | Deny | Pending: ...
+
+    @property
+    def rewritten(self) -> bool: ...
+
+
+class CallHooks(Protocol):
+    """The policy of a session over its calls. `before` raises LmxError when a hook fails: the call must not run then."""
+
+    async def before(self, call: ToolCall, context: ToolContext) -> Before: ...
+
+    async def after(self, call: ToolCall, outcome: Outcome, context: ToolContext) -> str | None: ...
+
+
+async def run(
+    catalog: Catalog,
+    hooks: CallHooks,
+    call: ToolCall,
+    context: ToolContext,
+    emit: Emit,
+    *,
+    messages: Messages | None = None,
+) -> Outcome:
+    """The outcome of `call`. Raises nothing but CancelledError, and ConfigError for a context without an environment (TO-5).
+
+    `emit` is called with pieces of text while a streaming tool runs, never after this has returned.
+    """
+    if context.environment is None:
+        raise ConfigError("a ToolContext needs an environment; nothing falls back to the local machine")
+    begun = context.clock.now_ms()
+    attempt = _Attempt(catalog, hooks, call, context, emit, messages or Messages())
+    try:
+        outcome = await attempt.run()
+    finally:
+        attempt.open = False
+    return msgspec.structs.replace(
+        outcome, duration_ms=context.clock.now_ms() - begun, descriptor_digest=catalog.digest(call.name)
+    )
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What a tool said, before it is bounded. `total` counts the bytes of its whole text."""
+
+    text: str
+    total: int
+    outcome: str = "ok"
+    result: Result | None = None
+
+
+class _Attempt:
+    """One call on its way. `call` is the one that runs, after rewrites; `started` says that the tool has been entered."""
+
+    def __init__(
+        self, catalog: Catalog, hooks: CallHooks, call: ToolCall, context: ToolContext, emit: Emit, messages: Messages
+    ):
+        self.catalog, self.hooks, self.call, self.messages = catalog, hooks, call, messages
+        self.open, self.started, self.abandoned, self.rewritten = True, False, False, False
+        self.decision: Decision | None = None
+        self._emit = emit
+        self._timer: Deadline | None = None
+        self._session_park, self._evidence_bytes = context.park, context.tool_output_bytes
+        self.context = context
+
+    def emit(self, text: str) -> None:
+        if self.open and text:
+            self._emit(text)
+
+    def ended(self, outcome: str, text: str, **more: Any) -> Outcome:
+        return Outcome(
+            call=self.call,
+            outcome=outcome,
+            text=text,
+            arguments=self.call.arguments,
+            output_bytes=more.pop("output_bytes", len(text.encode("utf-8", "replace"))),
+            rewritten=self.rewritten,
+            decision=None if self.decision is None else msgspec.to_builtins(self.decision),
+            **more,
+        )
+
+    async def run(self) -> Outcome:
+        if self.call.argument_error is not None:
+            return self.ended("invalid_arguments", _undecodable(self.call))
+        tool, descriptor = self.catalog.get(self.call.name), self.catalog.descriptor(self.call.name)
+        if tool is None or descriptor is None:
+            return self.ended("unavailable", _unknown(self.call, self.catalog.names))
+        if (wrong := arguments.problem(self.call.arguments, descriptor.input_schema)) is not None:
+            return self.ended("invalid_arguments", _invalid(self.call, wrong))
+        self.context = context = self._own_context(descriptor)
+        try:
+            async with deadline(context.clock, context.deadline_ms) as self._timer:
+                refused = await self._refused(descriptor)
+                if refused is not None:
+                    return refused
+                said = await self._invoke(tool, descriptor)
+        except TimeoutError:
+            return self._timed_out(descriptor)
+        if said.outcome == "crashed":
+            return self._crashed(descriptor, said.text)
+        return await self._finish(said)
+
+    def _own_context(self, descriptor: Descriptor) -> ToolContext:
+        """The context as this call has it: its descriptor, its deadline (the smaller one), its bound, its pausing `park`."""
+        given = self.context
+        own = descriptor.runtime.timeout_ms
+        return msgspec.structs.replace(
+            given,
+            descriptor=descriptor,
+            deadline_ms=given.deadline_ms if own is None else min(own, given.deadline_ms),
+            tool_output_bytes=min(descriptor.runtime.max_output_bytes, given.tool_output_bytes),
+            hooks=given.hooks if given.hooks is not None else self.hooks,
+            park=None if given.park is None else self._park,
+        )
+
+    async def _park(self, call_id: str, kind: str, payload: dict[str, Any]) -> Any:
+        """Parks with the deadline held (DI-4)."""
+        assert self._timer is not None and self._session_park is not None
+        self._timer.pause()
+        try:
+            return await self._session_park(call_id, kind, payload)
+        finally:
+            self._timer.resume()
+
+    async def _refused(self, descriptor: Descriptor) -> Outcome | None:
+        """Asks the hooks, and where they want it a person. None: go on, with `self.call`."""
+        try:
+            before = await self.hooks.before(self.call, self.context)
+            self.call, self.rewritten = before.call, before.rewritten
+            verdict = before.verdict
+            self.decision = verdict.decision
+            if isinstance(verdict, Pending):
+                verdict = await self._ask(verdict)
+        except Exception as error:  # noqa: BLE001 - the border of a hook: one that fails has not consented
+            why = str(error) if isinstance(error, LmxError) else f"a hook raised {type(error).__name__}"
+            return self.ended("error", f"The call was not run: {why}.")
+        if isinstance(verdict, Deny):
+            return self.ended("denied", f"denied: {verdict.reason}")
+        if self.rewritten and (wrong := arguments.problem(self.call.arguments, descriptor.input_schema)) is not None:
+            return self.ended("invalid_arguments", f"rewritten by a hook or a person: {_invalid(self.call, wrong)}")
+        return None
+
+    async def _ask(self, pending: Pending) -> Allow | Deny:
+        """A person's answer. What is no decision is no permission (PK-3)."""
+        if self.context.park is None:
+            return Deny("this needs approval, and nobody can be asked here")
+        details = {**pending.details, "arguments": self.call.arguments}
+        answer: Any = await self.context.park(self.call.id, "approval", details)
+        if isinstance(answer, Rewrite) and isinstance(answer.value, Mapping):
+            self.call = msgspec.structs.replace(self.call, arguments=dict(answer.value))
+            self.rewritten = True
+            answer = Allow(decision=answer.decision)
+        decided = answer if isinstance(answer, (Allow, Deny)) else Deny("the request for approval got no decision")
+        self.decision = decided.decision or _answered(pending.decision, decided)
+        return decided
+
+    async def _invoke(self, tool: Tool, descriptor: Descriptor) -> _Said:
+        self.started = True
+        empty = descriptor.origin.get("type") == "built_in"
+        given = arguments.without_absent(self.call.arguments, descriptor.input_schema, empty=empty)
+        task = asyncio.current_task()
+        return await run_apart(
+            self._guarded(tool, given),
+            name=f"{task.get_name() if task else 'lmx'}/{self.call.name}",
+            grace_ms=ABANDON_AFTER_MS,
+            abandoned=self._abandon,
+        )
+
+    def _abandon(self) -> None:
+        self.abandoned = True
+        log.warning(
+            "the tool %s went on %d ms after its cancellation; it is left behind", self.call.name, ABANDON_AFTER_MS
+        )
+
+    async def _guarded(self, tool: Tool, given: dict[str, Any]) -> _Said:
+        """The border of a tool call: whatever the tool raises becomes an outcome here."""
+        try:
+            return await self._collect(await _call(tool, given, self.context))
+        except ToolError as error:
+            return _said(str(error), "error")
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return self._crash(error)  # the tool's own: nobody cancelled the call
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the border of a tool call
+            return self._crash(error)
+
+    def _crash(self, error: BaseException) -> _Said:
+        # The exception's own text may hold what the tool worked with, a key for instance: only its type is told (D 9).
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        log.error("the tool %s crashed with %s\n%s", self.call.name, type(error).__name__, frames)
+        return _said(self.messages.tool_crashed(self.call, type(error).__name__), "crashed")
+
+    async def _collect(self, returned: Any) -> _Said:
+        if isinstance(returned, Result):
+            return _said(returned.model_text, "error" if returned.error else "ok", returned)
+        if returned is None or isinstance(returned, str):
+            return _said(returned or "", "ok")
+        if isinstance(returned, AsyncIterator):
+            return await self._stream(returned)
+        raise TypeError(f"a tool returned {type(returned).__name__}")
+
+    async def _stream(self, chunks: AsyncIterator[Any]) -> _Said:
+        """Passes text on as it comes and keeps what fits. A `Result` at the end replaces the text if it has one."""
+        kept = HeadTail(self.context.tool_output_bytes)
+        result: Result | None = None
+        try:
+            async for chunk in chunks:
+                if isinstance(chunk, str):
+                    kept.add(chunk)
+                    self.emit(clean(chunk))
+                    if kept.total > MAX_STREAM_BYTES:
+                        text = f"{kept.text()}\n[stopped after {MAX_STREAM_BYTES:,} bytes of output]"
+                        return _Said(text, kept.total)
+                elif isinstance(chunk, Result):
+                    result = chunk
+                elif isinstance(chunk, ToolError):
+                    return _Said(_joined(kept.text(), str(chunk)), kept.total, "error")
+                elif isinstance(chunk, Exception):
+                    raise chunk
+                else:
+                    raise TypeError(f"a tool yielded {type(chunk).__name__}")
+        except ToolError as error:
+            return _Said(_joined(kept.text(), str(error)), kept.total, "error")
+        finally:
+            if hasattr(chunks, "aclose"):
+                await chunks.aclose()
+        if result is None:
+            return _Said(kept.text(), kept.total)
+        text = result.model_text or kept.text()
+        return _Said(text, max(kept.total, len(text.encode())), "error" if result.error else "ok", result)
+
+    def _timed_out(self, descriptor: Descriptor) -> Outcome:
+        text = self.messages.tool_timed_out(self.call, self.context.deadline_ms)
+        return self._given_up(descriptor, "timeout", text)
+
+    def _given_up(self, descriptor: Descriptor, outcome: str, text: str) -> Outcome:
+        readonly = descriptor.effects.effect == "read" or descriptor.effects.idempotent
+        if self.started and (may_still_land(descriptor) or (self.abandoned and not readonly)):
+            return self.ended("unknown", f"{text} {MAY_HAVE_HAPPENED}")
+        return self.ended(outcome, text)
+
+    def _crashed(self, descriptor: Descriptor, text: str) -> Outcome:
+        # A thread that crashed has ended: only a remote effect can still land (RE-5).
+        ended = msgspec.structs.replace(descriptor.runtime, cancellation="cancel_task")
+        return self._given_up(msgspec.structs.replace(descriptor, runtime=ended), "crashed", text)
+
+    async def _finish(self, said: _Said) -> Outcome:
+        limit = self.context.tool_output_bytes
+        text, result = bound(said.text, limit), said.result
+        if not text.strip():
+            how = "returned nothing" if said.outcome == "ok" else "failed without saying why"
+            text = f"The tool {self.call.name} {how}."
+        if result is not None:
+            result, notes = bound_evidence(result, self._evidence_bytes)
+            text = "\n".join([text, *notes])
+        outcome = self.ended(said.outcome, text, result=result, output_bytes=said.total)
+        feedback = await self._feedback(outcome)
+        if feedback:
+            outcome = msgspec.structs.replace(outcome, text=f"{text}\n[hook]\n{bound(feedback, limit)}")
+        return outcome
+
+    async def _feedback(self, outcome: Outcome) -> str | None:
+        try:
+            return await self.hooks.after(self.call, outcome, self.context)
+        except Exception as error:  # noqa: BLE001 - the border of a hook: the call has run, its result stands
+            log.warning("an after_tool_call hook failed with %s", type(error).__name__)
+            return None
+
+
+async def _call(tool: Tool, given: dict[str, Any], context: ToolContext) -> Any:
+    """What `run` returns, awaited: on the loop if it is async, otherwise in a thread, because it may block (SE-8)."""
+    if is_async(tool):
+        returned: Any = tool.run(given, context)
+    else:
+        returned = await run_in_thread(tool.run, given, context)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _said(text: str, outcome: str, result: Result | None = None) -> _Said:
+    return _Said(text, len(text.encode("utf-8", "replace")), outcome, result)
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(text.rstrip("\n") for text in texts if text.strip())
+
+
+def _answered(asked: Decision | None, answer: Allow | Deny) -> Decision:
+    """A person's decision as a record; the rule that made the question is kept."""
+    allowed = isinstance(answer, Allow)
+    by = (isinstance(answer, Allow) and answer.approved_by) or "a person"
+    sentence = f"{by} {'allowed' if allowed else 'refused'} the call"
+    return Decision(
+        verdict="allow" if allowed else "deny", sentence=sentence, rule=asked.rule if asked else None, source="answer"
+    )
+
+
+def _undecodable(call: ToolCall) -> str:
+    return (
+        f"The call was not run: its arguments are not one JSON object ({call.argument_error}). "
+        f"Send one JSON object that matches the schema of {call.name}."
+    )
+
+
+def _unknown(call: ToolCall, names: list[str]) -> str:
+    return f"There is no tool {call.name!r}. The available tools are: {', '.join(names) or 'none'}."
+
+
+def _invalid(call: ToolCall, wrong: str) -> str:
+    return f"The call was not run: {wrong}. Send one JSON object that matches the schema of {call.name}."
