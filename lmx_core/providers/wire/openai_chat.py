@@ -45,6 +45,10 @@ _STOPS = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
+_COUNTED = (
+    "prompt_tokens completion_tokens total_tokens prompt_tokens_details completion_tokens_details "
+    "prompt_cache_hit_tokens prompt_cache_miss_tokens"
+).split()
 _COMBINATORS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
@@ -329,8 +333,10 @@ def _merge_details(known: list[dict[str, Any]], new: Sequence[dict[str, Any]]) -
 def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     """OpenAI's prompt tokens include the cached ones (US-1)."""
     details = raw.get("prompt_tokens_details") or {}
-    known = ("prompt_tokens", "completion_tokens", "total_tokens")
-    extra = {key: value for key, value in raw.items() if key not in known and value not in (None, {})}
+    thought = (raw.get("completion_tokens_details") or {}).get("reasoning_tokens")
+    extra = {key: value for key, value in raw.items() if key not in _COUNTED and value is not None}
+    if thought:
+        extra["reasoning_tokens"] = thought
     cost: float | None = None
     if target.provider == "ollama" and "cloud" not in target.model:
         cost, extra["pricing"] = 0.0, "local"

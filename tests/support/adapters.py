@@ -1,0 +1,173 @@
+"""What the provider tests share: the table of adapters under test, and what was heard from one attempt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from lmx_core.entry import Entry, make
+from lmx_core.errors import Failure
+from lmx_core.providers import base
+from lmx_core.providers.default import DefaultProvider
+from lmx_core.request import (
+    Done,
+    Error,
+    Message,
+    ProviderEvent,
+    Request,
+    ResponseMetadata,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallReady,
+    ToolSpec,
+    UsageReport,
+)
+from lmx_core.usage import Usage
+
+KEY = "sk-test-0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One row of the conformance suite: a model spec, and where below the mock server's root the adapter's base URL is.
+
+    `codec` names the mock's protocol, whose frames the byte-level tests cut up.
+    """
+
+    name: str
+    spec: str
+    path: str
+    codec: str
+    known_deviations: frozenset[str] = field(default=frozenset())
+
+    def provider(self, url: str, **options: Any) -> DefaultProvider:
+        keys = {"openai": KEY, "anthropic": KEY}
+        return DefaultProvider(base_url=url + self.path, **{"api_keys": keys, **options})
+
+
+ADAPTERS = (
+    Adapter("openai_chat", "openai:mock-model", "/v1", "chat"),
+    Adapter("anthropic", "anthropic:mock-model", "", "anthropic"),
+    Adapter("ollama", "ollama:mock-model", "", "chat"),
+)
+
+
+@dataclass
+class Heard:
+    """The events of one attempt. Making it checks what PV-1 promises of every attempt."""
+
+    events: list[ProviderEvent]
+
+    def __post_init__(self) -> None:
+        ends = [e for e in self.events if isinstance(e, Done | Error)]
+        assert len(ends) == 1 and self.events[-1] is ends[0], (
+            f"not exactly one terminal event at the end: {self.events}"
+        )
+        if (message := self.message) is not None:
+            spoken = "".join(item["text"] for item in message.content if item["type"] == "text")
+            assert spoken == self.text, "the message is not what was streamed"
+            assert message.tool_calls == self.calls and message.partial == (self.failure is not None)
+
+    def _of(self, kind: type) -> list[Any]:
+        return [e for e in self.events if isinstance(e, kind)]
+
+    @property
+    def text(self) -> str:
+        return "".join(e.text for e in self._of(TextDelta))
+
+    @property
+    def thinking(self) -> str:
+        return "".join(e.text for e in self._of(ThinkingDelta))
+
+    @property
+    def calls(self) -> list[ToolCallReady]:
+        return self._of(ToolCallReady)
+
+    @property
+    def fragments(self) -> dict[int, str]:
+        """Argument text by call, as it was streamed."""
+        found: dict[int, str] = {}
+        for e in self._of(ToolCallDelta):
+            found[e.index] = found.get(e.index, "") + e.fragment
+        return found
+
+    @property
+    def message(self) -> Message | None:
+        return next(iter(self._of(Message)), None)
+
+    @property
+    def usage(self) -> Usage | None:
+        return next((e.usage for e in self._of(UsageReport)), None)
+
+    @property
+    def metadata(self) -> ResponseMetadata | None:
+        return next(iter(self._of(ResponseMetadata)), None)
+
+    @property
+    def failure(self) -> Failure | None:
+        last = self.events[-1]
+        return last.failure if isinstance(last, Error) else None
+
+    @property
+    def stop(self) -> str | None:
+        last = self.events[-1]
+        return last.stop_reason if isinstance(last, Done) else None
+
+    def answer(self) -> tuple[str, dict[str, Any]]:
+        """The `assistant` entry an engine would write."""
+        assert self.message is not None
+        payload: dict[str, Any] = {"content": self.message.content}
+        if self.calls:
+            payload["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.calls]
+        if self.message.reasoning_details:
+            payload["reasoning_details"] = self.message.reasoning_details
+        return "assistant", payload
+
+
+def tool(name: str, *arguments: str) -> ToolSpec:
+    schema = {"type": "object", "properties": {a: {"type": "string"} for a in arguments}, "required": list(arguments)}
+    return ToolSpec(name=name, description=f"The tool {name}.", schema=schema)
+
+
+BASH, READ, EDIT = tool("bash", "command"), tool("read", "path"), tool("edit", "path", "old", "new")
+
+_serial = count()
+
+
+def entries(*items: str | tuple[str, dict[str, Any]]) -> tuple[Entry, ...]:
+    """A conversation: a string is a user's text, otherwise `(type, payload)`."""
+    found = []
+    for item in items:
+        kind, payload = ("user", {"text": item}) if isinstance(item, str) else item
+        n = next(_serial)
+        found.append(make(id=f"{n:026d}", seq=n, type=kind, payload=payload, at_ms=0))
+    return tuple(found)
+
+
+def request(adapter: Adapter | str, *items: str | tuple[str, dict[str, Any]], **fields: Any) -> Request:
+    """A request with the tools `bash read edit` unless said otherwise."""
+    model = adapter if isinstance(adapter, str) else adapter.spec
+    return Request(**{"model": model, "entries": entries(*items or ("hi",)), "tools": (BASH, READ, EDIT), **fields})
+
+
+async def attempt(provider: base.Provider, what: Request) -> Heard:
+    events: list[ProviderEvent] = []
+    await base.run(provider, what, events.append)
+    return Heard(events)
+
+
+def result(call: ToolCallReady, output: str, error: bool = False) -> tuple[str, dict[str, Any]]:
+    return "tool_result", {"call_id": call.id, "name": call.name, "arguments": {}, "output": output, "error": error}
+
+
+def sse(*chunks: Any) -> bytes:
+    """A Chat Completions stream of these chunks; a string is sent as it is."""
+    return b"".join(f"data: {c if isinstance(c, str) else json.dumps(c)}\n\n".encode() for c in chunks)
+
+
+def joined(parts: Iterable[bytes]) -> bytes:
+    return b"".join(parts)
