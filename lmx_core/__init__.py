@@ -45,6 +45,7 @@ _HOME = {
     "lmx_core.environment.local": "LocalEnvironment",
     "lmx_core.environment.credentials": "Inherit Scrub",
     "lmx_core.builtin": "default_tools search_tools",
+    "lmx_core.tasks": "run_in_thread",
     "lmx_core.transcript.fork": "fork",
 }
 
