@@ -33,6 +33,8 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs one command line and exits with its status (cli.md 2.6)."""
     environ = dict(os.environ)
+    _hold_standard_streams()
+    sys.excepthook = _crashed
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments, environ))
 
 
@@ -51,6 +53,28 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     except KeyboardInterrupt:
         return exit_status.SIGNALLED + 2
     return status
+
+
+def _hold_standard_streams() -> None:
+    """Makes sure that descriptors 0 to 2 are taken: a file opened on a closed one would be written to by every message."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            mode = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+            held = os.open(os.devnull, mode)
+            if held != descriptor:
+                os.dup2(held, descriptor)
+                os.close(held)
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+        elif name != "stdin" and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _crashed(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    """Instead of a traceback: one sentence, and the traceback in the log (C10-30). The interpreter then exits with 1."""
+    from lmx.config import logs
+
+    _complain(logs.crashed(error))
 
 
 def _dispatch(arguments: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -14,38 +14,46 @@ from contextlib import contextmanager
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 3.0
-"""How long the cancelled work may take to be recorded before the main task is cancelled outright."""
+"""How long the cancelled work may take to be recorded before the waiting task is cancelled outright."""
 
 
 class Stop:
-    """Whether a signal came. `status` is then what the process exits with."""
+    """Whether a signal came: `number` is its own, `status` what the process then exits with.
 
-    def __init__(self) -> None:
+    `tell` is what a signal calls. Until there is a session to be cancelled, that ends the task that is starting one.
+    """
+
+    def __init__(self, task: asyncio.Task[None]):
+        self._task = task
         self.number: int | None = None
+        self.tell: Callable[[], object] = task.cancel
 
     @property
     def status(self) -> int | None:
         return None if self.number is None else 128 + self.number
 
+    @property
+    def name(self) -> str:
+        return "" if self.number is None else signal.Signals(self.number).name
+
+    def received(self, number: int) -> None:
+        if self.number is None:
+            self.number = number
+            self.tell()
+            asyncio.get_running_loop().call_later(GRACE_S, self._task.cancel)
+        elif number == signal.SIGINT:
+            os._exit(128 + self.number)  # asked twice: the watchdog ends the commands, and the lock is seen to be stale
+
 
 @contextmanager
-def on_signals(cancel: Callable[[], None]) -> Iterator[Stop]:
-    """Inside, the first signal calls `cancel`; if the work has not ended after the grace, its task is cancelled."""
-    loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), Stop()
+def on_signals() -> Iterator[Stop]:
+    """Takes the signals over for as long as the block runs."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-
-    def received(number: int) -> None:
-        if stop.number is not None:
-            if number == signal.SIGINT:
-                os._exit(128 + stop.number)  # asked twice: the watchdog ends commands, the lock is seen to be stale
-            return
-        stop.number = number
-        cancel()
-        loop.call_later(GRACE_S, task.cancel)
-
+    stop = Stop(task)
     taken = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     for number in taken:
-        loop.add_signal_handler(number, received, number)
+        loop.add_signal_handler(number, stop.received, number)
     try:
         yield stop
     finally:

@@ -14,6 +14,7 @@ import msgspec
 
 from lmx.config import files, schema
 from lmx.exit_status import CommandError, shown, usage
+from lmx_core.permissions import MODES, SYNONYMS
 
 VARIABLES = {
     "LMX_MODEL": "the model of a new session",
@@ -162,6 +163,8 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
             sources[name] = "flag"
     mode = flags.get("permission_mode")
     if mode is not None:
+        if mode not in (*MODES, *SYNONYMS):
+            raise usage(f"--permission-mode is one of {', '.join([*MODES, *SYNONYMS])}, not {shown(mode)}")
         values["permissions.mode"] = mode
         sources["permissions.mode"] = "flag"
 

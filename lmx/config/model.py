@@ -5,7 +5,7 @@ The choice keeps what made it: a person who did not name a model must be able to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -30,21 +30,25 @@ class Choice(msgspec.Struct, frozen=True):
         return self.source in ("flag", "LMX_MODEL", "config", "provider_config")
 
 
-def keys(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """The API key of each provider that has one. A variable beats the file; one set to nothing switches the file's off."""
-    found: dict[str, str] = {}
+def keys(settings: Settings, environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """For each provider that has an API key, the name it is known by and the key itself.
+
+    The name is a variable or, for a saved key, the field of the configuration. A variable beats the file, and one that is
+    set to nothing switches the saved key off.
+    """
+    found: dict[str, tuple[str, str]] = {}
     for info in PROVIDERS:
-        given = [environ[name].strip() for name in info.key_variables if name in environ]
-        filled = [key for key in given if key]
-        saved = settings.get(f"providers.{info.name}.api_key")
+        given = [(name, environ[name].strip()) for name in info.key_variables if name in environ]
+        filled = [(name, key) for name, key in given if key]
+        field = f"providers.{info.name}.api_key"
         if filled:
             found[info.name] = filled[0]
-        elif saved and not given:
-            found[info.name] = saved
+        elif settings.get(field) and not given:
+            found[info.name] = (field, settings.get(field))
     return found
 
 
-def choose(settings: Settings, keys: Mapping[str, str], remembered: str | None) -> Choice | None:
+def choose(settings: Settings, keys: Collection[str], remembered: str | None) -> Choice | None:
     """The model of a new session by the rules of cli.md 8.3; None when nothing decides.
 
     Raises CommandError (status 2) for a named model that does not parse or whose provider is unknown.
@@ -102,7 +106,7 @@ def _of(provider: str, model: str) -> str:
     return model if model.startswith(f"{provider}:") else f"{provider}:{model}"
 
 
-def _reachable(model: str, keys: Mapping[str, str]) -> bool:
+def _reachable(model: str, keys: Collection[str]) -> bool:
     try:
         provider = parse_spec(model, known=BY_NAME).provider
     except ConfigError:

@@ -59,12 +59,12 @@ def _path(value: Any) -> bool:
 
 
 def is_url(value: Any) -> bool:
-    """An http or https address with a host."""
+    """An http or https address with a host and without a query."""
     if not isinstance(value, str) or not value.isprintable() or " " in value:
         return False
     try:
         parts = urlsplit(value)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and "?" not in value
     except ValueError:
         return False
 

@@ -16,7 +16,6 @@ import msgspec
 from lmx import exit_status
 from lmx_core import Entry, Usage
 from lmx_core.errors import Failure
-from lmx_core.providers.catalog import BY_NAME
 
 _LIMITS = frozenset(("max_turns", "max_requests", "budget", "no_progress"))
 _ANSWERS = frozenset(("stop", "length", "content_filter"))
@@ -77,6 +76,12 @@ def outcome(
     )
 
 
+def with_error(ended: Outcome, category: str, sentence: str) -> Outcome:
+    """The same ending, told as this failure."""
+    status = exit_status.BY_CATEGORY[category]
+    return msgspec.structs.replace(ended, category=category, sentence=sentence, status=status)
+
+
 def final_text(entries: Sequence[Entry]) -> str:
     """The answer: the text of the last assistant entry, unless that one called tools, for then it only announced them."""
     for entry in reversed(entries):
@@ -114,7 +119,7 @@ def _verdict(
         return "limit", _limit_sentence(reason, detail)
     if failure is None:
         return "other", f"the turn ended with {reason}"
-    return failure_category(failure), failure_sentence(failure, model)
+    return failure_category(failure), failure.message
 
 
 def _limit_sentence(reason: str, detail: Mapping[str, Any]) -> str:
@@ -138,19 +143,6 @@ def failure_category(failure: Failure) -> str:
     if failure.code == "config":
         return "usage"
     return "other" if failure.code in ("crashed", "hook_failed") else "provider"
-
-
-def failure_sentence(failure: Failure, model: str) -> str:
-    """What failed, and for a key the variable that holds it: trying again will not mend that."""
-    message = failure.message.rstrip(".")
-    info = BY_NAME.get(model.partition(":")[0])
-    if failure.category == "auth" and info is not None:
-        named = [variable for variable in info.key_variables if variable in message]
-        hint = "" if named or not info.key_variables else f"; check {info.key_variables[0]}"
-        return f"{info.label} refused the key: {message}{hint}; trying again will not help"
-    if failure.category == "quota":
-        return f"{message}; trying again will not help"
-    return message
 
 
 def to_dict(result: Outcome) -> dict[str, Any]:

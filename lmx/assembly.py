@@ -1,0 +1,154 @@
+"""The recipe: from settings to provider, store, harness and sessions. The one place where lmx is wired (design.md section 2).
+
+It uses only what `lmx_core` exports, so whoever dislikes the recipe writes another. Wiring anything from a command or from
+the screen would give `run` and the screen different agents (cli.md C1-33).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lmx.config import model as models
+from lmx.config import state
+from lmx.config.layers import Settings, home
+from lmx.exit_status import CommandError
+from lmx_core import (
+    FOREVER,
+    UNSET,
+    DefaultProvider,
+    Harness,
+    Inherit,
+    JSONLStore,
+    LocalEnvironment,
+    Scrub,
+    Session,
+    assemble,
+    resume_session,
+    start_session,
+)
+from lmx_core.extensions import EnvironmentContext, Permissions, Search, Workspace
+from lmx_core.permissions import Handle
+from lmx_core.providers.catalog import PROVIDERS
+from lmx_core.tasks import run_in_thread
+
+_DECIDED_BY = {
+    "flag": "--permission-mode",
+    "default": "the default",
+    "config": "config.toml",
+    "managed": "managed.toml",
+}
+
+
+class SessionFactory:
+    """Makes sessions that differ in nothing but their transcript.
+
+    `environ` is the environment lmx was started with, which is what commands get, less the credentials. `interactive` says
+    that somebody can answer. `bare` leaves out the workspace's text. `notices` collects sentences for the person.
+    """
+
+    def __init__(
+        self, settings: Settings, *, cwd: Path, environ: Mapping[str, str], interactive: bool, bare: bool = False
+    ):
+        self.settings, self.cwd, self.interactive, self.bare = settings, cwd, interactive, bare
+        self.notices: list[str] = []
+        keys = models.keys(settings, environ)
+        self.key_names = {provider: name for provider, (name, _) in keys.items()}
+        self.secrets = [key for _, key in keys.values()]
+        self.permission = Handle(
+            settings.get("permissions.mode", "ask"),
+            source=_DECIDED_BY[settings.sources.get("permissions.mode", "default")],
+        )
+        self.provider = DefaultProvider(
+            base_url=settings.get("base_url"),
+            environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
+        )
+        self.store = JSONLStore(settings.sessions_dir)
+        self._home = home(environ)
+        scrub = settings.get("scrub_credentials", True)
+        self._environment = LocalEnvironment(
+            credentials=Scrub(allow=settings.get("credential_allowlist", [])) if scrub else Inherit(), environ=environ
+        )
+
+    def choice(self) -> models.Choice | None:
+        """The model of a new session, None when nothing decides. Raises CommandError for one that does not parse."""
+        return models.choose(self.settings, self.key_names, state.remembered_model(self.settings.state))
+
+    def check(self, model: str) -> None:
+        """Raises CommandError for what is known to be wrong with a model before anything is written, such as no key."""
+        failure = self.provider.check(model, ())
+        if failure is None:
+            return
+        if failure.category == "auth":
+            raise models.no_key(model, self.settings)
+        raise CommandError(failure.message, "usage")
+
+    def harness(self, recorded: Mapping[str, Any] | None = None) -> Harness:
+        """What every session starts from. `recorded` is the newest `session` entry of the transcript to be resumed.
+
+        A recorded prompt comes back as it was, with today's text in the places marked for it (cli.md 3.9).
+        """
+        get, given = self.settings.get, {}
+        resumed = recorded is not None and "system" not in self._chosen()
+        if resumed:
+            given["system"] = (recorded or {}).get("system")
+        elif get("system") is not None:
+            given["system"] = get("system")
+        base = Harness.new(
+            environment=self._environment,
+            max_turns=get("max_turns"),
+            max_requests=get("max_requests"),
+            approval_timeout_ms=FOREVER if self.interactive else None,
+            **given,
+        )
+        made = assemble(base, self._extensions(replace_only=resumed))
+        self.notices += made.notices
+        return made.replace(notices=())
+
+    def _chosen(self) -> set[str]:
+        """Settings that were given for this start, not for starts in general; only these change a resumed session."""
+        return {name for name, source in self.settings.sources.items() if source == "flag"}
+
+    def _extensions(self, *, replace_only: bool) -> list[Any]:
+        asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
+        personal = self.settings.state is not None
+        extensions: list[Any] = [Search()]
+        if not self.bare:
+            extensions.append(Workspace(self.cwd, home=self._home, personal=personal, replace_only=replace_only))
+            if personal:
+                extensions.append(EnvironmentContext(self.cwd, replace_only=replace_only))
+        return [*extensions, Permissions(handle=self.permission, non_interactive=asks)]
+
+    async def new(self, model: str) -> Session:
+        """A fresh session. It must be made inside a running `Runtime`."""
+        return await start_session(
+            provider=self.provider, store=self.store, model=model, harness=self.harness(), cwd=self.cwd
+        )
+
+    async def recorded(self, session_id: str) -> dict[str, Any]:
+        """What a transcript says its session was started with. Raises a StoreError for one that cannot be read."""
+        entries = await run_in_thread(self.store.read, session_id)
+        return next((entry.payload for entry in reversed(entries) if entry.type == "session"), {})
+
+    async def resume(self, session_id: str, recorded: Mapping[str, Any], model: str | None = None) -> Session:
+        """A stored session, on its own model unless a flag or `model` names another. Raises CommandError without a key."""
+        if model is None and "model" in self._chosen():
+            model = models.spec(self.settings.get("model"), "--model")
+        if (used := model or recorded.get("model")) is not None:
+            self.check(used)
+        return await resume_session(
+            provider=self.provider,
+            store=self.store,
+            resume=session_id,
+            model=UNSET if model is None else model,
+            harness=self.harness(recorded),
+            cwd=self.cwd,
+        )
+
+
+def _with_keys(environ: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
+    """What the provider looks its keys up in: which variable or field gives a key was decided by `models.keys`."""
+    variables = {variable for info in PROVIDERS for variable in info.key_variables}
+    kept = {name: value for name, value in environ.items() if name not in variables}
+    return kept | {info.key_variables[0]: keys[info.name] for info in PROVIDERS if info.name in keys}

@@ -1,0 +1,57 @@
+"""Which session a command line means: a new one, the newest of the directory (`-c`), or a named one (`--resume`)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lmx import argv, sessions
+from lmx.assembly import SessionFactory
+from lmx.config import model as models
+from lmx_core import Session
+
+
+def check(line: argv.Line, factory: SessionFactory) -> None:
+    """Raises CommandError for a model that cannot be used, before anything is opened or written (C1-40, cli.md 8.4)."""
+    if not (line.has("resume") or line.has("continue")):
+        factory.check(chosen(factory))
+    elif (named := line.get("model")) is not None:
+        factory.check(models.spec(named, "--model"))
+
+
+def chosen(factory: SessionFactory) -> str:
+    """The model of a new session. Raises CommandError where nothing decides."""
+    choice = factory.choice()
+    if choice is None:
+        raise models.no_model()
+    return choice.model
+
+
+async def open_session(line: argv.Line, factory: SessionFactory) -> Session:
+    """The session the line asks for. Raises CommandError or LmxError; then nothing was opened."""
+    directory = factory.settings.sessions_dir
+    if (ref := line.get("resume")) is not None:
+        return await take_up(factory, await sessions.resolve(directory, ref))
+    if line.has("continue"):
+        newest = await sessions.newest(directory, factory.cwd)
+        if newest is not None:
+            return await take_up(factory, newest.id)
+        factory.notices.append(f"no earlier session ran in {factory.cwd}; this is a new one")
+    model = chosen(factory)
+    factory.check(model)
+    return await factory.new(model)
+
+
+async def take_up(factory: SessionFactory, session_id: str) -> Session:
+    """A stored session, in the directory of today (C9-6)."""
+    recorded = await factory.recorded(session_id)
+    if moved := _moved(recorded.get("cwd"), factory.cwd):
+        factory.notices.append(moved)
+    return await factory.resume(session_id, recorded)
+
+
+def _moved(before: object, now: Path) -> str | None:
+    """What to say where a session goes on in another directory than it ran in."""
+    if not isinstance(before, str) or os.path.realpath(before) == os.path.realpath(now):
+        return None
+    return f"this session ran in {before} before; it goes on in {now}"

@@ -1,0 +1,162 @@
+"""`lmx run` and `lmx --print`: one prompt, one answer, and an exit status a script can act on.
+
+The checks come in the order of cli.md C1-40, so that the first error is predictable, and nothing is written to disk before
+the last of them. Nobody can answer a question here; the permission gate is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from lmx import argv
+from lmx.assembly import SessionFactory
+from lmx.cli import failures, opening, prompt
+from lmx.cli.stop import Stop, on_signals
+from lmx.config import layers, logs
+from lmx.exit_status import CommandError
+from lmx.output import result
+from lmx.output.result import Outcome
+from lmx.output.stream import StreamOutput
+from lmx.output.text import JsonOutput, TextOutput
+from lmx_core import Runtime, Session, Usage, events
+from lmx_core.entry import Entry
+from lmx_core.errors import Cancelled, Failure, HookDenied, LmxError, SessionDown
+from lmx_core.names import name_of
+from lmx_core.providers.catalog import BY_NAME
+
+Output = TextOutput | StreamOutput
+_FORMATS: dict[str, type[Output]] = {"text": TextOutput, "json": JsonOutput, "stream-json": StreamOutput}
+
+
+def main(line: argv.Line, environ: Mapping[str, str]) -> int:
+    """Answers the prompt and prints the answer. What keeps the line from being read raises; the rest is told in the format."""
+    cwd = layers.working_directory(line.values, environ)
+    settings = layers.load(line.values, environ, BY_NAME)
+    factory = SessionFactory(
+        settings, cwd=cwd, environ=environ, interactive=False, bare=line.has("bare") or line.has("system")
+    )
+    logs.start(settings.state, environ, factory.secrets)
+    output = _FORMATS[line.get("output_format") or "text"]()
+    for notice in settings.notices:
+        output.notice(notice)
+    try:
+        text = prompt.read(line.words, output.notice)
+        opening.check(line, factory)
+        outcome = asyncio.run(_Run(line, factory, output).answer(text))
+    except CommandError as error:
+        outcome = result.failed(error)
+    output.end(outcome)
+    return outcome.status
+
+
+class _Run:
+    """One prompt of one session, from its start to its end."""
+
+    def __init__(self, line: argv.Line, factory: SessionFactory, output: Output):
+        self._line, self._factory, self._output = line, factory, output
+
+    async def answer(self, text: str) -> Outcome:
+        """The outcome of the prompt, a signal's included. Raises CommandError where no session came to be."""
+        with on_signals() as stop:
+            try:
+                return await self._in_a_runtime(text, stop)
+            except asyncio.CancelledError:
+                if stop.status is None:
+                    raise
+                # The signal ended this task itself: there was no session yet, or it did not end within the grace.
+                return _signalled(Outcome(), stop)
+            except LmxError as error:
+                raise failures.command_error(error, self._factory.settings.sessions_dir) from error
+            finally:
+                await self._factory.provider.aclose()
+
+    async def _in_a_runtime(self, text: str, stop: Stop) -> Outcome:
+        async with Runtime():
+            session = await opening.open_session(self._line, self._factory)
+            info = await session.info()
+            window = info.context.window if info.context_window_known else None
+            name = name_of(session.id)
+            self._output.session(session_id=session.id, name=name, model=info.model, context_window=window)
+            for notice in self._factory.notices:
+                self._output.notice(notice)
+            try:
+                told = await self._prompt(session, text, stop)
+            finally:
+                await session.stop()
+        outcome = told.outcome(session.id, name, info.model)
+        return outcome if stop.status is None else _signalled(outcome, stop)
+
+    async def _prompt(self, session: Session, text: str, stop: Stop) -> _Told:
+        """Sends the prompt and passes on what the session says until it is done. A signal cancels the turn."""
+        told = _Told()
+        arrivals: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        session.subscribe(arrivals)
+        stop.tell = lambda: arrivals.put_nowait((session.id, stop))
+        try:
+            await session.prompt(text)
+            while not told.over:
+                _, event = await arrivals.get()
+                if event is stop:
+                    await session.cancel(f"stopped by {stop.name}")
+                    continue
+                told.see(event)
+                self._output.event(event)
+        except (HookDenied, Cancelled, SessionDown) as error:
+            told.failed = error
+        return told
+
+
+class _Told:
+    """What the session said about one prompt."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.finished: events.Finished | None = None
+        self.failed: LmxError | None = None
+        self.failure: Failure | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.finished is not None or self.failed is not None
+
+    def see(self, event: Any) -> None:
+        if isinstance(event, events.EntryAppended):
+            self.entries.append(event.entry)
+        elif isinstance(event, events.TurnError):
+            self.failure = Failure(
+                code=event.code or "other",
+                message=event.reason,
+                category=event.category,
+                http_status=event.http_status,
+                provider=event.provider,
+            )
+        elif isinstance(event, events.Finished):
+            self.finished = event
+        elif isinstance(event, events.Down):
+            self.failed = SessionDown(event.reason)
+
+    def outcome(self, session_id: str, name: str, model: str) -> Outcome:
+        ended = result.outcome(
+            session_id=session_id,
+            name=name,
+            model=model,
+            stop_reason=self.finished.stop_reason if self.finished else "error",
+            detail=self.finished.detail if self.finished else {},
+            failure=self.failure,
+            usage=Usage.sum(Usage.from_dict(entry.usage) for entry in self.entries if entry.usage),
+            entries=self.entries,
+        )
+        if self.failed is None:
+            return ended
+        category = "other" if isinstance(self.failed, SessionDown) else "cancelled"
+        return result.with_error(ended, category, str(self.failed))
+
+
+def _signalled(outcome: Outcome, stop: Stop) -> Outcome:
+    assert stop.status is not None
+    ended = result.with_error(outcome, "cancelled", f"stopped by {stop.name}")
+    return msgspec.structs.replace(ended, stop_reason="cancelled", status=stop.status)
