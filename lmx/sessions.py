@@ -31,6 +31,7 @@ TOLD_APART = 10
 """How many sessions a sentence lists when a word fits several."""
 
 _VERSION = 1
+_LATEST_MS = 253_370_764_800_000  # the year 9999, which has no time zones left to spare
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -229,7 +230,7 @@ def _look_at(line: bytes, known: _Known) -> None:
     """Adds one line. What is no entry is passed over: whoever opens the session is told, a list goes on."""
     try:
         entry = _lines.decode(line)
-        known.last_ms = int(datetime.fromisoformat(entry.at).timestamp() * 1_000)
+        known.last_ms = min(max(0, int(datetime.fromisoformat(entry.at).timestamp() * 1_000)), _LATEST_MS)
         if entry.type not in ("session", "user", "assistant"):
             return
         told = _told.decode(entry.payload)

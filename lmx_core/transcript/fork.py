@@ -68,7 +68,7 @@ def _cut(entries: Sequence[Entry], at: str | None) -> int:
     if at is None:
         return len(entries)
     if at.startswith("turn="):
-        ends = _turn_ends(entries)
+        ends = turn_ends(entries)
         number = _number(at)
         if not 1 <= number <= len(ends):
             raise UnknownEntry(at)
@@ -91,7 +91,7 @@ def _number(at: str) -> int:
     return int(digits)
 
 
-def _turn_ends(entries: Sequence[Entry]) -> list[int]:
+def turn_ends(entries: Sequence[Entry]) -> list[int]:
     """For each completed turn, how many entries there are up to its end."""
     ends = []
     for position, entry in enumerate(entries):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from lmx_core.calls import ToolCall
 from lmx_core.entry import Entry
@@ -37,9 +38,15 @@ def requests(entries: Iterable[Entry]) -> list[Entry]:
 def text_of(entry: Entry) -> str:
     """The words of a user, assistant or system entry, without thinking."""
     if entry.type == "assistant":
-        return "".join(part.get("text", "") for part in entry.payload.get("content", ()) if part.get("type") == "text")
+        return "".join(str(part.get("text", "")) for part in _dicts(entry, "content") if part.get("type") == "text")
     text = entry.payload.get("text", "")
     return text if isinstance(text, str) else ""
+
+
+def _dicts(entry: Entry, field: str) -> list[dict[str, Any]]:
+    """The objects listed in a payload field; whatever else a foreign writer put there is no part of a conversation."""
+    listed = entry.payload.get(field)
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def latest_assistant_text(entries: Sequence[Entry]) -> str:
@@ -61,12 +68,12 @@ def calls_of(entry: Entry) -> list[ToolCall]:
         return []
     return [
         ToolCall(
-            id=call.get("id", ""),
-            name=call.get("name", ""),
-            arguments=call.get("arguments") or {},
+            id=str(call.get("id", "")),
+            name=str(call.get("name", "")),
+            arguments=call["arguments"] if isinstance(call.get("arguments"), dict) else {},
             argument_error=call.get("argument_error"),
         )
-        for call in entry.payload.get("tool_calls") or ()
+        for call in _dicts(entry, "tool_calls")
     ]
 
 
