@@ -43,15 +43,18 @@ SERVER_CODES = frozenset(
 )
 TIMEOUT_CODES = frozenset("timeout timeout_error request_timeout DEADLINE_EXCEEDED".split())
 
-_KINDS = (
+_TELLING = (
     ("quota", QUOTA_CODES),
     ("auth", AUTH_CODES),
     ("context_limit", OVERFLOW_CODES),
     ("refused", REFUSED_CODES),
-    ("rate_limit", RATE_CODES),
-    ("timeout", TIMEOUT_CODES),
-    ("server", SERVER_CODES),
 )
+"""Codes that say more than any status."""
+
+_GENERAL = (("rate_limit", RATE_CODES), ("timeout", TIMEOUT_CODES), ("server", SERVER_CODES))
+"""Codes that count only where there is no status: inside a stream."""
+
+_STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 413: "context_limit", 429: "rate_limit"}
 
 _OVERFLOW = re.compile(
     r"prompt is too long: (?P<a>\d+) tokens > (?P<w1>\d+)"  # Anthropic
@@ -245,12 +248,11 @@ def _category(reported: Reported, status: int | None) -> tuple[str, int | None]:
     if status in (400, 413) and (match := _OVERFLOW.search(reported.message)):
         stated = next((int(n) for name, n in match.groupdict().items() if n and name.startswith("w")), None)
         return "context_limit", window or stated
-    for kind, words in _KINDS:
+    for kind, words in _TELLING if status is not None else _TELLING + _GENERAL:
         if not words.isdisjoint(reported.codes):
             return kind, window if kind == "context_limit" else None
-    by_status = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 413: "context_limit", 429: "rate_limit"}
-    if status is None or status in by_status or status < 500:
-        return by_status.get(status or 0, "other"), None
+    if status is None or status < 500:
+        return _STATUS.get(status or 0, "other"), None
     return "server", None
 
 

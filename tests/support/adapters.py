@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -42,7 +41,6 @@ class Adapter:
     spec: str
     path: str
     codec: str
-    known_deviations: frozenset[str] = field(default=frozenset())
 
     def provider(self, url: str, **options: Any) -> DefaultProvider:
         keys = {"openai": KEY, "anthropic": KEY}
@@ -167,7 +165,3 @@ def result(call: ToolCallReady, output: str, error: bool = False) -> tuple[str, 
 def sse(*chunks: Any) -> bytes:
     """A Chat Completions stream of these chunks; a string is sent as it is."""
     return b"".join(f"data: {c if isinstance(c, str) else json.dumps(c)}\n\n".encode() for c in chunks)
-
-
-def joined(parts: Iterable[bytes]) -> bytes:
-    return b"".join(parts)

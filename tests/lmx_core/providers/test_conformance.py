@@ -1,4 +1,4 @@
-"""What every adapter does alike, over real HTTP against the scripted model server. A new adapter joins as a row of `ADAPTERS`."""
+"""What every adapter does alike, over real HTTP against the scripted model. A new adapter joins as a row of `ADAPTERS`."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_us_1_usage_counts_cached_tokens_inside_the_input(adapter: Adapter
 
 @each_adapter
 async def test_ll_5_a_whole_conversation_is_a_history_the_provider_accepts(adapter: Adapter) -> None:
-    """LL-5, TO-3, PV-3: calls, results blank or not, a steer and a notice after them; the mock refuses what real APIs refuse."""
+    """LL-5, TO-3, PV-3: calls, blank results, a steer and a notice after them; the mock refuses what real APIs refuse."""
     turns = [{"text": "", "reasoning": "r", "actions": ["shell: a", "shell: b"]}, {"text": "done"}]
     with MockLLM({"turns": turns}) as m:
         provider = adapter.provider(m.url)
