@@ -1,0 +1,121 @@
+"""Says what a session made from a harness would start with: names, limits and origins (EX-7).
+
+It is printed into bug reports, so it holds no prompt, no callback, no option of an extension that the extension does not tell
+by itself, and no credential. It claims nothing about a request: it describes a harness, and a session may still change.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmx_core.calls import Tool
+from lmx_core.clock import FOREVER
+from lmx_core.errors import ConfigError
+from lmx_core.harness.harness import Harness
+from lmx_core.harness.provenance import dotted_name
+from lmx_core.hooks.base import HookChain
+from lmx_core.options import UNSET
+from lmx_core.tools.base import descriptor
+
+SCHEMA_VERSION = 1
+DEFAULT = "session_default"
+"""Stands for what nobody set: the session's own default applies."""
+
+LIMITS = (
+    "approval_timeout_ms",
+    "context_window",
+    "context_window_fallback",
+    "max_requests",
+    "max_turns",
+    "tool_output_bytes",
+    "tool_timeout_ms",
+)
+STRATEGIES = ("environment", "guard", "messages")
+
+
+def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A JSON-shaped report, version 1; `overrides` are the options a host will set by keyword, which win.
+
+    Keys: `schema_version`, `tools` (name, origin, wrappers from the outside in, enabled, reason; as they would be sent),
+    `collisions` (names of two tools: such a session refuses to start), `settings`, `strategies` (import paths), `hooks` (names
+    by point), `extensions` (name, module, digest, options, changed_fields), `host_overrides` (names). Equal for equal input.
+    """
+    overrides = overrides or {}
+    options = harness.session_options() | {name: value for name, value in overrides.items() if value is not UNSET}
+    tools = _tools(options)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tools": [_tool(tool, options.get("disabled_tools") or ()) for tool in tools],
+        "collisions": _collisions(tools),
+        "settings": {name: _limit(options.get(name)) for name in LIMITS},
+        "strategies": {name: _strategy(options.get(name)) for name in STRATEGIES},
+        "hooks": HookChain(options.get("hooks") or ()).names(),
+        "extensions": [_extension(item) for item in harness.applied],
+        "host_overrides": sorted(overrides),
+    }
+
+
+def _tools(options: Mapping[str, Any]) -> list[Tool]:
+    chosen = options.get("tools")
+    if chosen is None:
+        from lmx_core.builtin import default_tools  # the built-in tools load only for who asks for them
+
+        chosen = default_tools()
+    return [*chosen, *(options.get("host_tools") or ())]
+
+
+def _tool(tool: Tool, disabled: Sequence[str]) -> dict[str, Any]:
+    off = tool.name in disabled
+    return {
+        "name": tool.name,
+        "origin": _origin(tool),
+        "wrappers": _wrappers(tool),
+        "enabled": not off,
+        "reason": "disabled" if off else None,
+    }
+
+
+def _origin(tool: Tool) -> str:
+    try:
+        return str(descriptor(tool).origin.get("type"))
+    except ConfigError:  # the report says so; the session itself will refuse to start
+        return "invalid"
+
+
+def _wrappers(tool: object) -> list[str]:
+    """Import paths of the layers around a tool that name what they wrap in `__wrapped__`, from the outside in."""
+    layers: list[str] = []
+    while (inner := getattr(tool, "__wrapped__", None)) is not None and len(layers) < 100:
+        layers.append(dotted_name(type(tool)))
+        tool = inner
+    return layers
+
+
+def _collisions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    origins: dict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        origins[tool.name].append(_origin(tool))
+    return [{"name": name, "origins": found} for name, found in sorted(origins.items()) if len(found) > 1]
+
+
+def _limit(value: Any) -> int | float | str:
+    if value is None:
+        return DEFAULT
+    return "forever" if value == FOREVER else value
+
+
+def _strategy(value: object) -> str:
+    return DEFAULT if value is None else dotted_name(type(value))
+
+
+def _extension(record: Mapping[str, Any]) -> dict[str, Any]:
+    module = record["module"]
+    return {
+        "name": module.rpartition(".")[2],
+        "module": module,
+        "digest": record["digest"],
+        "options": record["options"],
+        "changed_fields": list(record["changes"]),
+    }
