@@ -1,4 +1,4 @@
-"""The terminal: our own driver for Textual, its input filter, signals, restoring, colours. Why: docs/why/own-terminal-driver.md.
+"""The terminal: our own driver for Textual, its input filter, signals, restoring, colours (docs/why/own-terminal-driver.md).
 
 What the screen does with it:
 
