@@ -1,0 +1,252 @@
+"""Approvals: the card, and what counts as an answer to it (tui.md 5.1).
+
+The one rule that must never break is APR-4: nothing that was typed, or was on its way, before a person could have read the
+question may answer it. So consent is a matter of times: when the card was really painted, since when it is the one in front,
+and when the first character of the line was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec.structs import replace
+
+from lmx import words
+from lmx.conversation import calls, phases
+from lmx.conversation import effects as fx
+from lmx.conversation.blocks import Block
+from lmx.conversation.state import Card, Suggestion
+from lmx.conversation.step import Step
+from lmx.rows import Row
+from lmx.sanitize import one_line, visible
+from lmx_core import ToolCall
+
+GRACE_MS = 500
+"""How long a card must have been on the screen before anything can answer it."""
+
+_YES = frozenset({"y", "yes", "allow"})
+_REFUSAL = re.compile(r"(n|no|deny)[,.:;]?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+_TAKE = re.compile(r"(?:a|always)(\d*)", re.IGNORECASE)
+
+
+def show(step: Step, call: ToolCall, details: dict[str, Any]) -> None:
+    """A call is parked. Drawn once, whoever tells it first; drawn anew when what would run turns out to be different."""
+    known = next((card for card in step.state.cards if card.call.id == call.id), None)
+    if known is not None:
+        if known.call.arguments != call.arguments or (details and details != known.details):
+            _redraw(step, replace(known, call=call, details=details or known.details, painted=None))
+        return
+    calls.announce(step, call)
+    calls.change(step, call.id, state="parked")
+    card = Card(call=call, key=step.key("approval"), since=step.now, details=details, suggestions=_suggested(details))
+    if not step.state.cards:
+        card = replace(card, front=step.now)
+    step.set(cards=(*step.state.cards, card))
+    step.append(_block(step, card))
+    _renumber(step, but=card.key)
+    step.do(fx.Watch((call.id,)))
+    step.do(
+        fx.Keep(id=f"card:{call.id}", title=step.receipts.title(call), text=step.receipts.whole_evidence(call, None))
+    )
+    step.do(fx.Notify(words.WAITING_FOR_APPROVAL.format(tool=one_line(call.name))))
+    path = step.receipts.changes(call)
+    if path is not None:
+        step.do(fx.ReadBefore(call.id, path))
+    phases.refresh(step)
+
+
+def before(step: Step, call_id: str, text: str | None) -> None:
+    """The file a parked call would change has been read: the card shows the real difference, and must be read anew."""
+    card = _card(step, call_id)
+    if card is None or text is None or card.before == text:
+        return
+    changed = replace(card, before=text)
+    whole = step.receipts.whole_evidence(card.call, text)
+    step.do(fx.Keep(id=f"card:{call_id}", title=step.receipts.title(card.call), text=whole))
+    if _block(step, changed).rows != _block(step, card).rows:
+        _redraw(step, replace(changed, painted=None))
+    else:
+        _put(step, changed)
+
+
+def painted(step: Step, call_ids: tuple[str, ...]) -> None:
+    for card in step.state.cards:
+        if card.call.id in call_ids and card.painted is None:
+            _put(step, replace(card, painted=step.now))
+
+
+def decided(step: Step, call_id: str, status: str) -> None:
+    """The engine recorded a decision, whoever made it (GEN-3): the card goes, and the next one in front starts its time."""
+    card = _card(step, call_id)
+    if card is None:
+        return
+    rest = [other for other in step.state.cards if other is not card]
+    if rest and step.state.cards[0] is card:
+        rest[0] = replace(rest[0], front=step.now)
+    step.set(cards=tuple(rest))
+    step.do(fx.Remove(card.key))
+    _renumber(step)
+    calls.change(step, call_id, state="waiting")
+    calls.mark_running(step)
+    phases.refresh(step)
+
+
+def withdraw(step: Step) -> None:
+    """The turn ended or the session died: nothing waits any more."""
+    for card in step.state.cards:
+        step.do(fx.Remove(card.key))
+    step.set(cards=())
+
+
+def answer_line(step: Step, text: str) -> bool:
+    """Whether a line answers the oldest card; if so it has done it (APR-3). Anything else is a steer."""
+    waiting = _unanswered(step)
+    reading = _read(text.strip())
+    if not waiting or reading is None:
+        return False
+    card = waiting[0]
+    if not _consents(step, card, step.state.began, step.state.began_focused):
+        return False
+    verdict, rest = reading
+    if verdict != "take":
+        _resolve(step, card, verdict, rest)
+        return True
+    number = int(rest) if rest else 1
+    if not 1 <= number <= len(card.suggestions):
+        step.flash(words.NO_SUGGESTION)
+        return True
+    _resolve(step, card, "allow", "", mode=card.suggestions[number - 1].mode)
+    return True
+
+
+def decide(step: Step, verdict: str, which: str, reason: str, began: int | None, focused: bool) -> None:
+    """/approve and /deny, under the same rule of times as a bare answer."""
+    waiting = _unanswered(step)
+    chosen = waiting[:1] if not which else [c for c in waiting if which in ("all", c.call.id)]
+    if not chosen:
+        step.flash(words.NO_SUCH_CALL if which and which != "all" else words.NOTHING_TO_ANSWER)
+        return
+    if not all(_consents(step, card, began, focused, front=card is waiting[0]) for card in chosen):
+        step.flash(words.TOO_EARLY)
+        return
+    if which == "all" and verdict == "allow":
+        titles = "\n".join(f"  {step.receipts.title(card.call)}" for card in chosen)
+        step.note(f"{words.APPROVED_ALL}\n{titles}", tone="muted")
+    for card in chosen:
+        _resolve(step, card, verdict, reason)
+
+
+def answer_key(step: Step, verdict: str) -> None:
+    """Alt-A and Alt-R: the oldest card, the draft untouched, never within the first half second."""
+    waiting = _unanswered(step)
+    if not waiting:
+        step.flash(words.NOTHING_TO_ANSWER)
+    elif not _consents(step, waiting[0], step.now, step.state.focused):
+        step.flash(words.TOO_EARLY)
+    else:
+        _resolve(step, waiting[0], verdict, "")
+
+
+def _read(text: str) -> tuple[str, str] | None:
+    """(allow | deny | take, the rest) of an answer, None for any other line."""
+    if text.lower() in _YES:
+        return "allow", ""
+    if match := _REFUSAL.fullmatch(text):
+        return "deny", (match[2] or "").strip()
+    if match := _TAKE.fullmatch(text):
+        return "take", match[1]
+    return None
+
+
+def _consents(step: Step, card: Card, began: int | None, focused: bool, *, front: bool = True) -> bool:
+    """APR-4, and only that: typed with the focus, after the card had been read for half a second in its place."""
+    if began is None or not focused or card.painted is None:
+        return False
+    since = max(card.painted, card.front or 0) if front else card.painted
+    return began >= since + GRACE_MS
+
+
+def _resolve(step: Step, card: Card, verdict: str, reason: str, mode: str | None = None) -> None:
+    _put(step, replace(card, answered=True))
+    step.do(fx.Resolve(call_id=card.call.id, verdict=verdict, reason=reason or None, mode=mode))
+    rest = _unanswered(step)
+    if rest:
+        _put(step, replace(rest[0], front=step.now))
+
+
+def _unanswered(step: Step) -> list[Card]:
+    return [card for card in step.state.cards if not card.answered]
+
+
+def _card(step: Step, call_id: str) -> Card | None:
+    return next((card for card in step.state.cards if card.call.id == call_id), None)
+
+
+def _put(step: Step, card: Card) -> None:
+    step.set(cards=tuple(card if other.call.id == card.call.id else other for other in step.state.cards))
+
+
+def _redraw(step: Step, card: Card) -> None:
+    card = replace(card, revision=card.revision + 1)
+    _put(step, card)
+    step.replace(_block(step, card))
+    if card.painted is None:
+        step.do(fx.Watch((card.call.id,)))
+
+
+def _renumber(step: Step, but: str = "") -> None:
+    """Draws `k of n waiting` anew on the other cards."""
+    for card in step.state.cards:
+        if card.key != but:
+            _redraw(step, card)
+
+
+def _suggested(details: dict[str, Any]) -> tuple[Suggestion, ...]:
+    permission = details.get("permission")
+    offered = permission.get("suggestions") if isinstance(permission, dict) else None
+    made = []
+    for one in offered if isinstance(offered, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("mode"), str):
+            label = one.get("label")
+            sentence = one_line(label) if isinstance(label, str) else words.MODE_SUGGESTION
+            made.append(Suggestion(mode=one["mode"], sentence=sentence))
+    return tuple(made)
+
+
+def _block(step: Step, card: Card) -> Block:
+    """The card: question, evidence, why it is asked, what may be answered."""
+    call_id = card.call.id
+    title = words.APPROVE.format(what=step.receipts.title(card.call))
+    rows = [Row(kind="heading", text=title, gutter="? ", tone="question", call_id=call_id)]
+    rows += step.receipts.evidence(card.call, card.before)
+    if why := _why(card):
+        rows.append(Row(kind="detail", text=why, gutter="  │ ", tone="muted", call_id=call_id))
+    total = len(step.state.cards)
+    if total > 1:
+        position = next(n for n, other in enumerate(step.state.cards, 1) if other.call.id == call_id)
+        text = words.WAITING_OF.format(position=position, total=total, id=one_line(call_id))
+        rows.append(Row(kind="detail", text=text, gutter="  │ ", tone="muted", call_id=call_id))
+    for number, suggestion in enumerate(card.suggestions, 1):
+        text = words.SUGGESTION.format(
+            number=number if number > 1 else "",
+            sentence=suggestion.sentence,
+            mode=words.mode_name(one_line(suggestion.mode)),
+        )
+        rows.append(Row(kind="option", text=text, gutter="  │ ", call_id=call_id))
+    answers = words.ANSWERS_WITH_SUGGESTION if card.suggestions else words.ANSWERS
+    rows.append(Row(kind="detail", text=answers, gutter="  └ ", tone="question", call_id=call_id))
+    return Block(key=card.key, kind="approval", rows=tuple(rows), revision=card.revision, open=True, tone="question")
+
+
+def _why(card: Card) -> str:
+    permission = card.details.get("permission")
+    if not isinstance(permission, dict):
+        return ""
+    mode, reason = permission.get("mode"), permission.get("reason")
+    return words.joined(
+        (
+            words.MODE_ROW.format(mode=words.mode_name(one_line(mode))) if isinstance(mode, str) else "",
+            visible(reason, "evidence") if isinstance(reason, str) else "",
+        )
+    )

@@ -1,0 +1,141 @@
+"""What the reducer wants done, as data and in order (GEN-1). The screen carries it out; a linear interface could as well."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lmx.conversation.blocks import Block
+from lmx.conversation.draft import Draft
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """The base of all effects."""
+
+
+class Append(Effect, frozen=True):
+    """Put a new block at the end of the transcript."""
+
+    block: Block
+
+
+class Replace(Effect, frozen=True):
+    """Draw a newer revision of a block where it stands."""
+
+    block: Block
+
+
+class Remove(Effect, frozen=True):
+    key: str
+
+
+class Clear(Effect, frozen=True):
+    """Empty the transcript: another session is shown."""
+
+
+class SetDraft(Effect, frozen=True):
+    """Put this into the composer. What was there has been kept by the reducer."""
+
+    draft: Draft
+
+
+class ClearSelection(Effect, frozen=True):
+    pass
+
+
+class Flash(Effect, frozen=True):
+    """A short word in the status line, gone after `ms` (LAY-8)."""
+
+    text: str
+    ms: int = 3_000
+
+
+class Notify(Effect, frozen=True):
+    """Call the person back to the terminal; holds no text of a model or a file (NTF-3)."""
+
+    text: str
+
+
+class Prompt(Effect, frozen=True):
+    """Send it as a new prompt. Answered by `Rejected` if the session does not take it."""
+
+    draft: Draft
+    text: str
+
+
+class SteerTurn(Effect, frozen=True):
+    """Send it to the running turn."""
+
+    text: str
+
+
+class Revoke(Effect, frozen=True):
+    """Take the waiting message back by its exact text. Answered by `Revoked`."""
+
+    text: str
+
+
+class CancelTurn(Effect, frozen=True):
+    pass
+
+
+class Resolve(Effect, frozen=True, kw_only=True):
+    """Answer a parked call: `verdict` allow or deny. `mode`: switch to it first. `AnswerLost` says that it came too late."""
+
+    call_id: str
+    verdict: str
+    reason: str | None = None
+    mode: str | None = None
+
+
+class CycleMode(Effect, frozen=True):
+    """To the next permission mode; answered by `ModeChanged`."""
+
+
+class Run(Effect, frozen=True, kw_only=True):
+    """Perform a command. `began` and `focused` say when and how its line was typed (APR-4)."""
+
+    command: str
+    argument: str = ""
+    began: int | None = None
+    focused: bool = True
+
+
+class Need(Effect, frozen=True):
+    """A menu wants what only others know (`models`, `sessions`); answered by `Offered`."""
+
+    kind: str
+
+
+class ReadBefore(Effect, frozen=True):
+    """A card wants the file a call would change, to show the real difference; answered by `Before`."""
+
+    call_id: str
+    path: str
+
+
+class Remember(Effect, frozen=True):
+    """Write a sent line to the history on disk (CMP-21)."""
+
+    text: str
+
+
+class Keep(Effect, frozen=True, kw_only=True):
+    """Keep a whole text for the pager (PGR-1)."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Restart(Effect, frozen=True):
+    """Take the dead session up again from its transcript (LAY-12)."""
+
+
+class Watch(Effect, frozen=True):
+    """Tell the reducer with `Painted` once these cards have really been drawn."""
+
+    call_ids: tuple[str, ...]
+
+
+class Quit(Effect, frozen=True):
+    pass

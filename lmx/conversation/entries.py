@@ -1,0 +1,192 @@
+"""Entries become blocks, whether they arrive live or are read from a transcript (GEN-6).
+
+There is one function for both, and what is drawn is decided by entries wherever an entry says it: a second code path for
+resumed sessions is how screens come to show a conversation that never was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from lmx import words
+from lmx.conversation import answers, calls, cards, phases, turns
+from lmx.conversation import effects as fx
+from lmx.conversation.blocks import Block
+from lmx.conversation.state import State
+from lmx.conversation.step import Step
+from lmx.sanitize import one_line, visible
+from lmx_core import Entry, ToolCall
+
+ECHO_LINES = 8
+"""Lines of a sent message that are echoed; the transcript holds all (CMP-16)."""
+
+
+def fold(step: Step, entry: Entry, *, live: bool) -> None:
+    """Draws one entry. Entries already seen are ignored, so a snapshot and the events around it may overlap (EVT-4)."""
+    if entry.seq <= step.state.seq:
+        return
+    step.set(seq=entry.seq)
+    step.live = live
+    at = int(datetime.fromisoformat(entry.at).timestamp() * 1_000)
+    handle = _BY_TYPE.get(entry.type)
+    if entry.type == "user":
+        _user(step, entry, at)
+    elif handle is not None:
+        handle(step, entry)
+        turns.touch(step, at)
+
+
+def opened(step: Step, *, session_id: str, name: str, model: str, mode: str) -> None:
+    """Another session is shown from here on: the screen is cleared, what belongs to the person stays."""
+    fresh = State(
+        life="starting",
+        session_id=session_id,
+        name=one_line(name),
+        model=one_line(model),
+        mode=mode,
+        keys=step.state.keys,
+        **{name: getattr(step.state, name) for name in _OF_THE_PERSON},
+    )
+    step.state = fresh
+    step.do(fx.Clear())
+
+
+_OF_THE_PERSON = (
+    "draft began began_focused focused held held_key stash history browsing menu menu_closed search armed escaped told"
+).split()
+
+
+def resumed(step: Step, entries: Sequence[Entry]) -> None:
+    """A slice of the stored transcript."""
+    for entry in entries:
+        fold(step, entry, live=False)
+
+
+def settled(step: Step, pending: Sequence[dict[str, Any]], *, busy: bool) -> None:
+    """The whole transcript is drawn. A turn that is not running any more is closed; parked calls get their cards (EVT-4)."""
+    if not busy:
+        if step.state.turn is not None:
+            turns.close(step)
+        return
+    turns.begin(step)
+    for parked in pending:
+        if parked.get("kind") == "approval":
+            _parked(step, parked["call_id"], parked.get("payload") or {})
+    calls.mark_running(step)
+    phases.refresh(step)
+
+
+def _user(step: Step, entry: Entry, at: int) -> None:
+    payload = entry.payload
+    joins = bool(payload.get("steer") or payload.get("stop_hook"))
+    if not step.live and not joins and step.state.turn is not None:
+        turns.close(step)
+    _delivered(step, str(payload.get("text") or ""), joins=joins)
+    turns.begin(step, at)
+    if payload.get("stop_hook"):
+        text = visible(str(payload.get("text") or ""))
+        step.append(Block(key=entry.id, kind="note", text=words.HOOK_VOICE.format(text=text), tone="muted"))
+        return
+    step.append(Block(key=entry.id, kind="user", text=_echo(visible(str(payload.get("text") or ""))), tone="you"))
+
+
+def _delivered(step: Step, text: str, *, joins: bool) -> None:
+    """The person's words are on record: what stood for them on the screen goes."""
+    steer = step.state.steer
+    if joins or step.state.sending is None:
+        if steer is not None and steer.text == text:
+            step.set(steer=None)
+            step.do(fx.Remove(steer.key))
+        return
+    step.set(sending=None)
+
+
+def _echo(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) <= ECHO_LINES:
+        return text
+    return "\n".join(lines[:ECHO_LINES]) + f"\n{words.more_of_message(len(lines) - ECHO_LINES)}"
+
+
+def _assistant(step: Step, entry: Entry) -> None:
+    answers.entry(step, entry.id, entry.payload)
+    turns.spent(step, entry.usage)
+    if entry.payload.get("tool_calls"):
+        calls.new_wave(step, entry.payload["tool_calls"])
+        calls.mark_running(step)
+        phases.refresh(step)
+
+
+def _tool_result(step: Step, entry: Entry) -> None:
+    cards.decided(step, entry.payload["call_id"], "over")
+    calls.result(step, entry.payload)
+    calls.mark_running(step)
+    phases.refresh(step)
+
+
+def _session(step: Step, entry: Entry) -> None:
+    model = entry.payload.get("model")
+    if not isinstance(model, str):
+        return
+    shown, before = one_line(model), step.state.model_on_record
+    if before is not None and before != shown:
+        step.note(words.MODEL_NOW.format(model=shown), tone="muted")
+    step.set(model_on_record=shown, model=shown)
+
+
+def _request(step: Step, entry: Entry) -> None:
+    if entry.payload.get("kind", "turn") == "turn":
+        turns.requested(step)
+
+
+def _approval(step: Step, entry: Entry) -> None:
+    payload = entry.payload
+    if payload.get("kind") != "approval":
+        return
+    if payload.get("status") == "pending":
+        if step.live:
+            _parked(step, payload["call_id"], payload.get("detail") or {})
+    else:
+        cards.decided(step, payload["call_id"], payload.get("status") or "")
+
+
+def _parked(step: Step, call_id: str, detail: dict[str, Any]) -> None:
+    """Draws the card of a call that the wave knows; what the hook rewrote comes with the detail or the event."""
+    told = step.state.wave.get(call_id)
+    name = detail.get("name") or (told.call.name if told else None)
+    if not isinstance(name, str):
+        return
+    arguments = detail.get("arguments")
+    if not isinstance(arguments, dict):
+        arguments = told.call.arguments if told else {}
+    cards.show(step, ToolCall(id=call_id, name=name, arguments=arguments), _details(detail))
+
+
+def approval_event(step: Step, call: dict[str, Any]) -> None:
+    """`tool_approval`: the same as the pending entry; whichever comes first draws."""
+    _parked(step, call["id"], call)
+
+
+def _details(detail: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in detail.items() if key not in ("id", "name", "arguments", "call_id")}
+
+
+def _error(step: Step, entry: Entry) -> None:
+    turns.error_entry(step, entry.payload)
+
+
+def _cancelled(step: Step, entry: Entry) -> None:
+    turns.cancelled(step)
+
+
+_BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
+    "session": _session,
+    "assistant": _assistant,
+    "tool_result": _tool_result,
+    "request": _request,
+    "approval": _approval,
+    "error": _error,
+    "cancelled": _cancelled,
+}

@@ -1,0 +1,179 @@
+"""The completion menu and the history search, computed when a key is pressed and never when something is drawn (CMP-30)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from lmx import words
+from lmx.conversation import draft as drafts
+from lmx.conversation import effects as fx
+from lmx.conversation.state import Menu, Search
+from lmx.conversation.step import Command, Step
+
+Row = tuple[str, str]
+
+
+def refresh(step: Step) -> None:
+    """The menu that belongs to the draft: commands while its first word is typed, then that command's arguments (CMP-24)."""
+    text = step.state.draft.text
+    if text == step.state.menu_closed:
+        return
+    step.set(menu_closed=None)
+    if not text.startswith("/") or text.startswith("//") or "\n" in text:
+        step.set(menu=None)
+        return
+    name, space, typed = text[1:].partition(" ")
+    if "/" in name:
+        step.set(menu=None)
+    elif not space:
+        rows = tuple(_commands(step.commands, name.lower()))
+        step.set(menu=Menu(kind="command", rows=rows) if rows else None)
+    else:
+        _arguments(step, name.lower(), typed.strip())
+
+
+def _commands(commands: Sequence[Command], typed: str) -> list[Row]:
+    """Exact first, then names that begin so, then names that hold the letters in order."""
+    named = {c.name: (f"/{c.name}", words.spaced(c.hint, c.summary)) for c in commands}
+    names = ranked(typed, [c.name for c in commands])
+    aliased = [c.name for c in commands if any(a.startswith(typed) for a in c.aliases) and c.name not in names]
+    return [named[name] for name in (*names, *aliased)]
+
+
+def _arguments(step: Step, name: str, typed: str) -> None:
+    command = next((c for c in step.commands if name == c.name or name in c.aliases), None)
+    kind = command.offers if command is not None else None
+    if kind is None:
+        step.set(menu=None)
+        return
+    before = step.state.menu
+    if kind not in step.state.offers or before is None or before.kind != kind:
+        step.do(fx.Need(kind))
+    offered = step.state.offers.get(kind)
+    shown = dict(offered or ())
+    rows = tuple((value, shown[value]) for value in ranked(typed, list(shown)))
+    exact = any(value == typed for value, _ in rows)
+    if offered is not None and (not rows or (exact and len(rows) == 1)):
+        step.set(menu=None)
+        return
+    step.set(menu=Menu(kind=kind, rows=rows, loading=offered is None))
+
+
+def offered(step: Step, kind: str, rows: tuple[Row, ...]) -> None:
+    """The rows of an argument menu have come."""
+    step.set(offers={**step.state.offers, kind: rows})
+    if step.state.menu is not None and step.state.menu.kind == kind:
+        selected = step.state.menu.rows[step.state.menu.selected][0] if step.state.menu.rows else None
+        refresh(step)
+        menu = step.state.menu
+        values = [value for value, _ in menu.rows] if menu is not None else []
+        if menu is not None and selected in values:
+            step.set(menu=replace(menu, selected=values.index(selected)))
+
+
+def move(step: Step, by: int) -> None:
+    menu = step.state.menu
+    if menu is not None and menu.rows:
+        step.set(menu=replace(menu, selected=(menu.selected + by) % len(menu.rows)))
+
+
+def take(step: Step, *, run: bool) -> bool:
+    """Takes the selected row into the draft. False: the line is complete now, or was before, and Enter (`run`) runs it."""
+    menu = step.state.menu
+    if menu is None or not menu.rows:
+        return False
+    value = menu.rows[menu.selected][0]
+    began, focused = step.state.began, step.state.began_focused
+    opens = False
+    if menu.kind == "command":
+        command = next(c for c in step.commands if f"/{c.name}" == value)
+        opens = command.asks or (not run and bool(command.hint))
+        step.set_draft(drafts.of(f"{value} " if opens else value))
+    else:
+        step.set_draft(drafts.of(f"/{step.state.draft.text[1:].partition(' ')[0]} {value}"))
+    step.set(began=began, began_focused=focused)
+    if opens:
+        refresh(step)
+    return opens or not run
+
+
+def closest(commands: Sequence[Command], name: str) -> str | None:
+    names = [word for c in commands for word in (c.name, *c.aliases)]
+    close = difflib.get_close_matches(name, names, n=1)
+    return close[0] if close else None
+
+
+def ranked(typed: str, values: list[str]) -> list[str]:
+    """Values that match what is typed: exact, beginning so, holding it, holding its letters in order. Order is kept."""
+    wanted = typed.lower()
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda value: value == wanted,
+        lambda value: value.startswith(wanted),
+        lambda value: wanted in value,
+        lambda value: _in_order(wanted, value),
+    )
+    found: dict[str, None] = {}
+    for test in tests:
+        found.update(dict.fromkeys(value for value in values if test(value.lower())))
+    return list(found)
+
+
+def _in_order(letters: str, text: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters)
+
+
+# --- history search (CMP-22) --------------------------------------------------------------------------------------------
+
+
+def search(step: Step) -> None:
+    """Ctrl-R: opens the panel; pressed again, one older."""
+    if step.state.search is not None:
+        search_moved(step, 1)
+        return
+    history = (*step.state.history, *step.state.stash)
+    step.set(history=history, stash=(), menu=None)
+    step.set(search=Search(found=tuple(_newest_first(history, ""))))
+
+
+def search_typed(step: Step, query: str) -> None:
+    if step.state.search is not None:
+        found = tuple(_newest_first(step.state.history, query))
+        step.set(search=replace(step.state.search, query=query, found=found, selected=0))
+
+
+def search_moved(step: Step, by: int) -> None:
+    panel = step.state.search
+    if panel is not None and panel.found:
+        step.set(search=replace(panel, selected=min(max(panel.selected + by, 0), len(panel.found) - 1)))
+
+
+def search_taken(step: Step) -> None:
+    """Puts the selected line into the composer; what stood there is put aside. It is never sent by this."""
+    panel = step.state.search
+    if panel is None:
+        return
+    step.set(search=None)
+    if not panel.found:
+        return
+    step.stash(step.state.draft)
+    step.end_browsing()
+    step.set_draft(step.state.history[panel.found[panel.selected]])
+
+
+def leave_search(step: Step) -> None:
+    """Esc: the draft is as it was."""
+    step.set(search=None)
+
+
+def _newest_first(history: Sequence[drafts.Draft], query: str) -> Iterable[int]:
+    wanted = query.lower()
+    seen = set()
+    for place in range(len(history) - 1, -1, -1):
+        text = history[place].text
+        if text not in seen and wanted in text.lower():
+            seen.add(text)
+            yield place

@@ -1,0 +1,208 @@
+"""What can happen to a conversation beside the session's own events (`lmx_core.events`): keys, lines, answers of the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from lmx.conversation.draft import Draft
+from lmx_core import Entry
+
+
+class Message(msgspec.Struct, frozen=True):
+    """The base of all messages."""
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+class Edited(Message, frozen=True):
+    """The composer's content changed by typing, deleting or pasting."""
+
+    draft: Draft
+
+
+class Submit(Message, frozen=True):
+    """Enter."""
+
+
+class Complete(Message, frozen=True):
+    """Tab."""
+
+
+class Escape(Message, frozen=True):
+    """Esc. `selection`: text of the transcript is selected, which is closed before a draft is touched (CMP-8)."""
+
+    selection: bool = False
+
+
+class Interrupt(Message, frozen=True):
+    """Ctrl-C."""
+
+
+class Older(Message, frozen=True):
+    """Up on the first visual line, or Alt-Up (`direct`: never the menu)."""
+
+    direct: bool = False
+
+
+class Newer(Message, frozen=True):
+    direct: bool = False
+
+
+class AnswerKey(Message, frozen=True):
+    """Alt-A (`allow`) or Alt-R (`deny`)."""
+
+    verdict: str
+
+
+class TakeBack(Message, frozen=True):
+    """Alt-Z or /unsteer."""
+
+
+class NextMode(Message, frozen=True):
+    """Shift-Tab."""
+
+
+class SearchHistory(Message, frozen=True):
+    """Ctrl-R: open the panel, or one older in it."""
+
+
+class SearchTyped(Message, frozen=True):
+    query: str
+
+
+class Focused(Message, frozen=True):
+    """The terminal got or lost the focus."""
+
+    focused: bool
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+class Say(Message, frozen=True, kw_only=True):
+    """A command's answer, as a transcript row (LAY-8). `text` may come from outside; it is sanitised here."""
+
+    text: str
+    tone: str = "plain"
+
+
+class Decide(Message, frozen=True, kw_only=True):
+    """/approve and /deny. `which`: a call id, `all`, or empty for the oldest."""
+
+    verdict: str
+    which: str = ""
+    reason: str = ""
+    began: int | None = None
+    focused: bool = True
+
+
+class CancelAsked(Message, frozen=True):
+    """/cancel."""
+
+
+class QuitAsked(Message, frozen=True):
+    """/quit."""
+
+
+# --- what the bridge tells --------------------------------------------------------------------------------------------
+
+
+class Starting(Message, frozen=True):
+    """A session is being prepared or switched to; `text` for the boot line."""
+
+    text: str
+
+
+class Opened(Message, frozen=True, kw_only=True):
+    """Another session is shown from here on; its stored entries follow in slices, then `Ready`."""
+
+    session_id: str
+    name: str
+    model: str
+    mode: str
+
+
+class Earlier(Message, frozen=True):
+    """Stored entries, in order."""
+
+    entries: Sequence[Entry]
+
+
+class Ready(Message, frozen=True, kw_only=True):
+    """The session takes prompts. `busy`: it works on one already; `pending`: its parked calls, `{call_id, kind, payload}`."""
+
+    pending: Sequence[dict[str, Any]] = ()
+    busy: bool = False
+    window: int | None = None
+
+
+class StartFailed(Message, frozen=True):
+    """No session. `sentence` says why; `keep`: the session that was shown stays (C9-3)."""
+
+    sentence: str
+    keep: bool = False
+
+
+class FirstPrompt(Message, frozen=True):
+    """`--prompt TEXT`: as if typed (C1-26)."""
+
+    text: str
+
+
+class Loaded(Message, frozen=True):
+    """The sent lines of earlier sittings, oldest first."""
+
+    history: tuple[Draft, ...]
+
+
+class Rejected(Message, frozen=True):
+    """The session did not take a prompt; `draft` goes back to the person."""
+
+    draft: Draft
+    sentence: str
+
+
+class Revoked(Message, frozen=True):
+    """Whether the waiting message could be taken back."""
+
+    ok: bool
+
+
+class AnswerLost(Message, frozen=True):
+    """A parked call was already decided (APR-11)."""
+
+    call_id: str
+
+
+class ModeChanged(Message, frozen=True):
+    mode: str
+
+
+class Offered(Message, frozen=True):
+    """Rows for a menu: (what is taken, what is shown beside it)."""
+
+    kind: str
+    rows: tuple[tuple[str, str], ...]
+
+
+class Before(Message, frozen=True):
+    """What a file holds that a parked call would change; None: it cannot be read, or there is none."""
+
+    call_id: str
+    text: str | None
+
+
+class Painted(Message, frozen=True):
+    """These cards have been on the screen since now."""
+
+    call_ids: tuple[str, ...]
+
+
+class Trouble(Message, frozen=True):
+    """Something the screen did for the person failed (GEN-4): one transcript row."""
+
+    sentence: str

@@ -1,0 +1,205 @@
+"""The reducer: (state, message or event, time) -> (state, effects in order). Everything the screen decides, it decides here.
+
+No widget decides anything, so what a key does can be tested without a terminal, and a second surface (a linear interface, an
+editor) behaves the same (GEN-1, GEN-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lmx import words
+from lmx.conversation import answers, calls, cards, entries, lines, menus, phases, turns
+from lmx.conversation import effects as fx
+from lmx.conversation import messages as msg
+from lmx.conversation.blocks import Block
+from lmx.conversation.state import State
+from lmx.conversation.step import Command, Receipts, Step
+from lmx.rows import Row
+from lmx.sanitize import one_line, visible
+from lmx_core import ToolCall, events
+
+
+class Conversation:
+    """The rules, with what they are given: how calls are told, and which commands there are. Holds no state."""
+
+    def __init__(self, receipts: Receipts, commands: Sequence[Command]):
+        self._receipts, self._commands = receipts, tuple(commands)
+
+    def update(self, state: State, message: object, now: int) -> tuple[State, list[fx.Effect]]:
+        """What follows from a message or session event at `now` (ms of one clock). Unknown ones change nothing (SU-5)."""
+        handle = _HANDLERS.get(type(message))
+        if handle is None:
+            return state, []
+        step = Step(state, now, self._receipts, self._commands)
+        handle(step, message)
+        return step.state, step.effects
+
+
+# --- the session's life ---------------------------------------------------------------------------------------------------
+
+
+def _starting(step: Step, message: msg.Starting) -> None:
+    step.set(life="starting")
+    row = Row(kind="detail", text=visible(message.text), gutter="• ", tone="muted")
+    block = Block(key="boot", kind="boot", rows=(row,), open=True, tone="muted")
+    step.do(fx.Remove("boot"))
+    step.append(block)
+
+
+def _opened(step: Step, message: msg.Opened) -> None:
+    entries.opened(step, session_id=message.session_id, name=message.name, model=message.model, mode=message.mode)
+
+
+def _ready(step: Step, message: msg.Ready) -> None:
+    step.do(fx.Remove("boot"))
+    step.set(life="ready")
+    if message.window is not None:
+        step.set(window=type(step.state.window)(tokens=step.state.window.tokens, size=message.window))
+    entries.settled(step, message.pending, busy=message.busy)
+    if not step.state.busy:
+        lines.send_held(step)
+
+
+def _start_failed(step: Step, message: msg.StartFailed) -> None:
+    step.do(fx.Remove("boot"))
+    step.set(life="ready" if message.keep else "failed")
+    step.note(message.sentence, tone="error", kind="error")
+    if not message.keep:
+        step.note(words.CANNOT_START, tone="muted")
+    lines.release_held(step)
+
+
+def _down(step: Step, event: events.Down) -> None:
+    """The session ended under the screen: a row, and everything that was on its way is back with the person (LAY-12)."""
+    turns.undelivered(step)
+    sending = step.state.sending
+    turns.close(step)
+    step.set(life="down")
+    step.note(words.DIED.format(reason=one_line(event.reason)), tone="error", kind="error")
+    step.note(words.DIED_NEXT, tone="muted")
+    if sending is not None:
+        step.give_back(sending)
+
+
+def _first_prompt(step: Step, message: msg.FirstPrompt) -> None:
+    lines.hold_first(step, message.text)
+    if step.state.life == "ready" and not step.state.busy:
+        lines.send_held(step)
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------------
+
+
+def _complete(step: Step, message: msg.Complete) -> None:
+    if step.state.search is not None:
+        menus.search_taken(step)
+    elif step.state.menu is not None:
+        menus.take(step, run=False)
+
+
+def _older(step: Step, message: msg.Older) -> None:
+    if step.state.search is not None:
+        menus.search_moved(step, 1)
+    elif step.state.menu is not None and not message.direct:
+        menus.move(step, -1)
+    else:
+        lines.older(step)
+
+
+def _newer(step: Step, message: msg.Newer) -> None:
+    if step.state.search is not None:
+        menus.search_moved(step, -1)
+    elif step.state.menu is not None and not message.direct:
+        menus.move(step, 1)
+    else:
+        lines.newer(step)
+
+
+def _submit(step: Step, message: msg.Submit) -> None:
+    if step.state.search is not None:
+        menus.search_taken(step)
+    else:
+        lines.submit(step)
+
+
+def _mode_changed(step: Step, message: msg.ModeChanged) -> None:
+    step.set(mode=message.mode)
+    step.flash(words.mode_sentence(message.mode))
+
+
+def _answer_lost(step: Step, message: msg.AnswerLost) -> None:
+    step.flash(words.ANSWER_LOST)
+
+
+def _model_changed(step: Step, event: events.ModelChanged) -> None:
+    step.set(model=one_line(event.current))
+
+
+def _tool_called(step: Step, event: events.ToolCalled) -> None:
+    calls.announce(step, ToolCall(id=event.id, name=event.name, arguments=event.arguments))
+    calls.mark_running(step)
+    phases.refresh(step)
+
+
+def _window_unknown(step: Step, event: events.ContextWindowUnknown) -> None:
+    key = f"window:{event.model}"
+    if key not in step.state.told:
+        step.set(told=step.state.told | {key})
+        step.note(words.window_unknown(one_line(event.model), event.fallback), tone="notice")
+
+
+_HANDLERS: dict[type, Callable[[Step, Any], None]] = {
+    # the session's events
+    events.EntryAppended: lambda step, e: entries.fold(step, e.entry, live=True),
+    events.TextDelta: lambda step, e: answers.text(step, e.id, e.text),
+    events.ThinkingDelta: lambda step, e: answers.thinking(step, e.id, e.text),
+    events.ToolCallDelta: lambda step, e: phases.composing(step, e.name, e.bytes, e.head),
+    events.ToolCalled: _tool_called,
+    events.ToolDelta: lambda step, e: calls.output(step, e.call_id, e.text),
+    events.ToolApproval: lambda step, e: entries.approval_event(step, e.call),
+    events.ContextPosition: turns.position,
+    events.ContextWindowUnknown: _window_unknown,
+    events.ProviderRetry: turns.retrying,
+    events.TurnError: turns.failed,
+    events.Finished: turns.finished,
+    events.ModelChanged: _model_changed,
+    events.SteerDropped: turns.steer_dropped,
+    events.Down: _down,
+    # keys
+    msg.Edited: lambda step, m: lines.edited(step, m.draft),
+    msg.Submit: _submit,
+    msg.Complete: _complete,
+    msg.Escape: lambda step, m: lines.escape(step, selection=m.selection),
+    msg.Interrupt: lambda step, m: lines.interrupt(step),
+    msg.Older: _older,
+    msg.Newer: _newer,
+    msg.AnswerKey: lambda step, m: cards.answer_key(step, m.verdict),
+    msg.TakeBack: lambda step, m: lines.take_back(step),
+    msg.NextMode: lambda step, m: step.do(fx.CycleMode()),
+    msg.SearchHistory: lambda step, m: menus.search(step),
+    msg.SearchTyped: lambda step, m: menus.search_typed(step, m.query),
+    msg.Focused: lambda step, m: step.set(focused=m.focused),
+    # commands
+    msg.Say: lambda step, m: step.note(m.text, tone=m.tone),
+    msg.Decide: lambda step, m: cards.decide(step, m.verdict, m.which, m.reason, m.began, m.focused),
+    msg.CancelAsked: lambda step, m: lines.cancel(step),
+    msg.QuitAsked: lambda step, m: lines.quit_asked(step),
+    # the bridge
+    msg.Starting: _starting,
+    msg.Opened: _opened,
+    msg.Earlier: lambda step, m: entries.resumed(step, m.entries),
+    msg.Ready: _ready,
+    msg.StartFailed: _start_failed,
+    msg.FirstPrompt: _first_prompt,
+    msg.Loaded: lambda step, m: step.set(history=(*m.history, *step.state.history)),
+    msg.Rejected: lambda step, m: lines.rejected(step, m.draft, m.sentence),
+    msg.Revoked: lambda step, m: lines.revoked(step, m.ok),
+    msg.AnswerLost: _answer_lost,
+    msg.ModeChanged: _mode_changed,
+    msg.Offered: lambda step, m: menus.offered(step, m.kind, m.rows),
+    msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
+    msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
+    msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),
+}

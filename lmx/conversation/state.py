@@ -1,0 +1,228 @@
+"""What the screen knows between two things that happen. Small and frozen: the transcript itself is not in it.
+
+Blocks leave the reducer as they come (`effects.Append`, `Replace`, `Remove`), and only what may still change is kept here: the
+open answer, the calls without a result, the cards. So a delta costs the same in a long conversation as in a new one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lmx.conversation.draft import EMPTY, Draft
+from lmx.rows import Row
+from lmx_core import ToolCall
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of everything here. Times are milliseconds of one clock, given with every message."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """An answer that streams. `text` is shown; `held` is the end of a delta that may be half an escape sequence."""
+
+    id: str
+    text: str = ""
+    thinking: str = ""
+    held: str = ""
+    revision: int = 0
+    thinking_since: int | None = None
+    thinking_ms: int | None = None
+    shown: bool = False
+    thinking_shown: bool = False
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A call of the current wave. `state`: waiting, parked, running, or how it ended. `key`: of the block that tells it.
+
+    `item` is its place in an Explored block, None if it has a block of its own. `tail` is the newest of its live output, raw;
+    `hidden` counts the lines before it.
+    """
+
+    call: ToolCall
+    key: str
+    state: str = "waiting"
+    item: int | None = None
+    tail: str | None = None
+    hidden: int = 0
+    revision: int = 0
+
+    @property
+    def over(self) -> bool:
+        return self.state not in ("waiting", "parked", "running")
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One line under `Explored`: what was looked at, how often in a row, what came of it, and a failure's output."""
+
+    call_id: str
+    text: str
+    result: str = ""
+    failed: tuple[Row, ...] = ()
+    done: bool = False
+
+
+class Explored(Struct, frozen=True, kw_only=True):
+    """A group of looking-at-things calls. It takes no more items once another block follows (`closed`)."""
+
+    key: str
+    items: tuple[Item, ...] = ()
+    closed: bool = False
+    revision: int = 0
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    """What else the person may answer: in this release, switching the mode."""
+
+    mode: str
+    sentence: str
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """A parked call. `painted`: when its evidence was last drawn; `front`: since when it is the oldest (APR-4)."""
+
+    call: ToolCall
+    key: str
+    since: int
+    details: dict[str, Any] = {}
+    suggestions: tuple[Suggestion, ...] = ()
+    before: str | None = None
+    painted: int | None = None
+    front: int | None = None
+    answered: bool = False
+    revision: int = 0
+
+
+class Steer(Struct, frozen=True, kw_only=True):
+    """A message for the running turn that the engine holds. `undelivered`: it is being taken back after the turn's end."""
+
+    draft: Draft
+    text: str
+    key: str
+    undelivered: bool = False
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """A prompt at work. `began` and `last` are the times of its first and newest entry: what the summary's time is made of.
+
+    `usage`: (input, cache read, cache write, output) of its requests. `measured` is False once one came without numbers.
+    """
+
+    number: int
+    since: int
+    began: int | None = None
+    last: int | None = None
+    requests: int = 0
+    calls: int = 0
+    usage: tuple[int, int, int, int] = (0, 0, 0, 0)
+    measured: bool = True
+    answered: bool = False
+    cancelled: bool = False
+    told: bool = False
+    failure: tuple[str, str] | None = None
+
+
+class Phase(Struct, frozen=True, kw_only=True):
+    """What the turn is doing, for the live row. A phase that continues keeps `since` (ACT-1)."""
+
+    kind: str
+    since: int
+    text: str = ""
+    until: int | None = None
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """Of the whole session, as its entries tell it. `cost` None: nobody knows."""
+
+    requests: int = 0
+    tokens: int = 0
+    complete: bool = True
+    cost: float | None = 0.0
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """How full the model's window is. None: unknown (GEN-7)."""
+
+    tokens: int | None = 0
+    size: int | None = None
+
+
+class Browsing(Struct, frozen=True, kw_only=True):
+    """Going through what was written before: `place` counts back from the newest, `live` is the draft to come back to."""
+
+    place: int
+    live: Draft
+    began: int | None = None
+
+
+class Menu(Struct, frozen=True, kw_only=True):
+    """The completion menu. `kind`: command or the kind of argument. Each row is (what is taken, what is shown beside it)."""
+
+    kind: str
+    rows: tuple[tuple[str, str], ...] = ()
+    selected: int = 0
+    loading: bool = False
+
+
+class Search(Struct, frozen=True, kw_only=True):
+    """The history search panel (CMP-22): `found` newest first, as places in the history. The draft stays in the composer."""
+
+    query: str = ""
+    found: tuple[int, ...] = ()
+    selected: int = 0
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """`life`: starting, ready, failed (no session could be started) or down (the session ended by itself).
+
+    `draft` mirrors the composer; `began` is when its first character was typed, with the terminal's focus or without
+    (`began_focused`). `stash` holds drafts that something cleared, newest last; `held` is a message sent before there was a
+    session; `sending` one whose prompt the session has not yet recorded.
+    """
+
+    life: str = "starting"
+    session_id: str | None = None
+    name: str = ""
+    model: str = ""
+    model_on_record: str | None = None
+    mode: str = ""
+    seq: int = -1
+    keys: int = 0
+    turns: int = 0
+
+    turn: Turn | None = None
+    phase: Phase | None = None
+    answer: Answer | None = None
+    wave: dict[str, Call] = {}
+    explored: dict[str, Explored] = {}
+    open_group: str | None = None
+    cards: tuple[Card, ...] = ()
+    steer: Steer | None = None
+
+    draft: Draft = EMPTY
+    began: int | None = None
+    began_focused: bool = True
+    focused: bool = True
+    held: Draft | None = None
+    held_key: str | None = None
+    sending: Draft | None = None
+    stash: tuple[Draft, ...] = ()
+    history: tuple[Draft, ...] = ()
+    browsing: Browsing | None = None
+    menu: Menu | None = None
+    menu_closed: str | None = None
+    offers: dict[str, tuple[tuple[str, str], ...]] = {}
+    search: Search | None = None
+
+    armed: int | None = None
+    escaped: int | None = None
+    quit_asked: bool = False
+    told: frozenset[str] = frozenset()
+
+    totals: Totals = Totals()
+    window: Window = Window()
+
+    @property
+    def busy(self) -> bool:
+        return self.turn is not None

@@ -1,0 +1,183 @@
+"""One step of the reducer while it is being made: the state so far and the effects so far.
+
+The functions of this package take a `Step` and change it, which reads like ordinary code; from outside the reducer is still a
+function from (state, message) to (state, effects), because a step never outlives its call and holds nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from lmx import words
+from lmx.conversation import effects as fx
+from lmx.conversation.blocks import Block
+from lmx.conversation.draft import EMPTY, Draft
+from lmx.conversation.state import State
+from lmx.rows import Row
+from lmx.sanitize import visible
+from lmx_core import ToolCall
+
+STASH_LIMIT = 50
+"""Drafts kept for Up; more than a sitting has, so that none is lost by pushing others out."""
+
+
+class Receipts(Protocol):
+    """How calls are told, one renderer a tool (RCP-1). `lmx.receipts` has the shipped one."""
+
+    def call(self, call: ToolCall, state: str, result: Mapping[str, Any] | None = None) -> tuple[Row, ...]: ...
+
+    def explored(self, call: ToolCall) -> str | None: ...
+
+    def found(self, call: ToolCall, result: Mapping[str, Any]) -> str: ...
+
+    def result(self, call: ToolCall, result: Mapping[str, Any]) -> tuple[Row, ...]: ...
+
+    def failed(self, call: ToolCall, result: Mapping[str, Any]) -> tuple[Row, ...]: ...
+
+    def live(self, call: ToolCall, tail: str, hidden: int) -> tuple[Row, ...]: ...
+
+    def evidence(self, call: ToolCall, before: str | None) -> tuple[Row, ...]: ...
+
+    def whole_evidence(self, call: ToolCall, before: str | None) -> str: ...
+
+    def title(self, call: ToolCall) -> str: ...
+
+    def changes(self, call: ToolCall) -> str | None: ...
+
+
+class Command(Protocol):
+    """What the reducer must know of a slash command to decide about its line; performing it is the screen's business."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def hint(self) -> str: ...
+
+    @property
+    def when(self) -> str:
+        """`any`; `idle`: not during a turn; and whether it works without a session: `always`."""
+
+    @property
+    def offers(self) -> str | None:
+        """The kind of its argument menu, if it has one."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether taking it from the menu opens its argument menu instead of running it."""
+
+    def check(self, argument: str) -> str | None:
+        """What is wrong with the argument, or None. Pure."""
+
+
+class Step:
+    """`state` and `effects` are the result; `now` is the time of the message in ms."""
+
+    def __init__(self, state: State, now: int, receipts: Receipts, commands: Sequence[Command]):
+        self.state, self.now, self.receipts, self.commands = state, now, receipts, commands
+        self.effects: list[fx.Effect] = []
+        self.live = True  # False while stored entries are folded
+
+    def set(self, **changes: Any) -> None:
+        self.state = msgspec.structs.replace(self.state, **changes)
+
+    def do(self, effect: fx.Effect) -> None:
+        self.effects.append(effect)
+
+    def flash(self, text: str) -> None:
+        self.do(fx.Flash(text))
+
+    # --- blocks -----------------------------------------------------------------------------------------------------
+
+    def key(self, kind: str) -> str:
+        self.set(keys=self.state.keys + 1)
+        return f"{kind}:{self.state.keys}"
+
+    def append(self, block: Block, *, keeps_group: bool = False) -> None:
+        """A new block at the end: it closes an open Explored group, and a waiting message stays below it (CMP-31)."""
+        if not keeps_group:
+            self.close_group()
+        steer = self.state.steer
+        if steer is None or steer.key == block.key:
+            self.do(fx.Append(block))
+            return
+        self.do(fx.Remove(steer.key))
+        self.do(fx.Append(block))
+        key = self.key("steer")
+        self.set(steer=msgspec.structs.replace(steer, key=key))
+        self.do(fx.Append(steer_box(key, steer.text)))
+
+    def replace(self, block: Block) -> None:
+        self.do(fx.Replace(block))
+
+    def note(self, text: str, tone: str = "plain", kind: str = "note") -> None:
+        self.append(Block(key=self.key(kind), kind=kind, text=visible(text), tone=tone))
+
+    def close_group(self) -> None:
+        key = self.state.open_group
+        if key is not None:
+            group = msgspec.structs.replace(self.state.explored[key], closed=True)
+            self.set(open_group=None, explored={**self.state.explored, key: group})
+
+    # --- drafts -----------------------------------------------------------------------------------------------------
+
+    def set_draft(self, draft: Draft) -> None:
+        """Puts `draft` into the composer. What stood there must have been sent or stashed by the caller."""
+        began = None if draft.blank else self.now
+        self.set(draft=draft, began=began, began_focused=self.state.focused, menu=None, menu_closed=None)
+        self.do(fx.SetDraft(draft))
+
+    def clear_draft(self) -> None:
+        """Empties the composer after its content was sent or stashed."""
+        self.end_browsing()
+        self.set_draft(EMPTY)
+
+    def end_browsing(self) -> None:
+        """What is shown becomes the draft; the live one it stood in for is put aside."""
+        if self.state.browsing is not None:
+            live = self.state.browsing.live
+            self.set(browsing=None)
+            self.stash(live)
+
+    def stash(self, draft: Draft) -> None:
+        """Keeps a draft that something is about to clear (CMP-10). Blank ones have nothing to lose."""
+        if not draft.blank:
+            kept = tuple(one for one in self.state.stash if one.text != draft.text or one.pastes != draft.pastes)
+            self.set(stash=(*kept, draft)[-STASH_LIMIT:])
+
+    def give_back(self, draft: Draft) -> bool:
+        """Returns what could not be sent: into the composer when that is empty (True), else to the stash (CMP-33)."""
+        if self.state.draft.blank and self.state.browsing is None and self.state.search is None:
+            self.set_draft(draft)
+            return True
+        self.stash(draft)
+        return False
+
+
+def steer_box(key: str, text: str) -> Block:
+    """What a message for the running turn looks like until it is sent."""
+    return _waiting_box(key, text, words.STEER_BOX)
+
+
+def held_box(key: str, text: str) -> Block:
+    """What a message for a session that does not exist yet looks like."""
+    return _waiting_box(key, text, words.HELD_BOX)
+
+
+def _waiting_box(key: str, text: str, why: str) -> Block:
+    first, *more = visible(text).split("\n")
+    shown = words.spaced(first, words.more_of_message(len(more)) if more else "")
+    rows = (
+        Row(kind="heading", text=shown, gutter="> ", tone="muted"),
+        Row(kind="detail", text=why, gutter="  ", tone="muted"),
+    )
+    return Block(key=key, kind="note", rows=rows, open=True, tone="muted")

@@ -1,0 +1,326 @@
+"""Every sentence, label and number format that lmx says to a person by itself (GEN-9).
+
+One module, so that a host can replace the wording, and so that a test that asks *whether* something is said does not break
+when it is said better. What a model, a tool or a file says is never here; it goes through `lmx.sanitize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def duration(ms: float) -> str:
+    """`42s`, `7m`, `2hr 5m` (EVT-1). Less than a second is `0s`."""
+    seconds = int(ms // 1_000)
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes = seconds // 60
+    if minutes < 60:
+        return f"{minutes}m"
+    return f"{minutes // 60}hr {minutes % 60}m" if minutes % 60 else f"{minutes // 60}hr"
+
+
+def count(number: int) -> str:
+    """`999`, `1.2k`, `3.4m` (EVT-1)."""
+    if number < 1_000:
+        return str(number)
+    if number < 999_950:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.1f}m"
+
+
+def size(number: int) -> str:
+    """Bytes as a person reads them: `512 B`, `18.2 KB`, `1.4 MB`."""
+    if number < 1_000:
+        return f"{number} B"
+    if number < 999_950:
+        return f"{number / 1_000:.1f} KB"
+    return f"{number / 1_000_000:.1f} MB"
+
+
+def cost(usd: float | None) -> str:
+    """Dollars, or that nobody knows (GEN-7)."""
+    if usd is None:
+        return "cost unmeasured"
+    return f"${usd:.4f}" if usd < 1 else f"${usd:.2f}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Facts on one line."""
+    return " · ".join(part for part in parts if part)
+
+
+# --- the start ------------------------------------------------------------------------------------------------------
+
+STARTING = "starting the session"
+RESUMED = "resumed"
+CANNOT_START = "/model SPEC tries another model, /help lists what works, /quit leaves"
+NEEDS_A_SESSION = "there is no session; /new, /resume, /model, /help and /quit work"
+DIED = "the session ended: {reason}"
+DIED_NEXT = "Enter on an empty line takes it up again from its transcript; /new starts another"
+SWITCHING = "opening the session"
+NO_PROMPT_YET = "still starting; one message already waits to be sent"
+
+MODE_SENTENCES = {
+    "ask": "ask mode: reading runs by itself, everything else asks you first",
+    "accept_edits": "accept edits mode: file edits in this directory run by themselves, commands ask you first",
+    "auto": "auto mode: file edits run by themselves; commands still ask you, for no sandbox is active",
+    "read_only": "read only mode: nothing but reading runs",
+    "full_auto": "full auto mode: everything runs without asking you, and commands are not sandboxed",
+}
+UNSANDBOXED = "commands that run are not sandboxed"
+
+
+def mode_sentence(mode: str) -> str:
+    """What a mode means for the person, in the start banner and when it changes (APR-10, C1-25)."""
+    sentence = MODE_SENTENCES.get(mode, f"{mode} mode")
+    return sentence if "sandbox" in sentence or mode == "read_only" else f"{sentence}; {UNSANDBOXED}"
+
+
+def mode_name(mode: str) -> str:
+    return mode.replace("_", " ")
+
+
+# --- the composer ---------------------------------------------------------------------------------------------------
+
+INVITATION = "ask, or / for commands"
+STARTING_PLACEHOLDER = "starting… Enter queues"
+WAITING_PLACEHOLDER = "{tool} is waiting for your answer"
+BUSY_PLACEHOLDER = "steer it while it works"
+DEAD_PLACEHOLDER = "Enter takes the session up again"
+APPROVE_TITLE = "approve?"
+SEND_LABEL = "Enter send"
+STEER_LABEL = "Enter steer · Ctrl-C cancel"
+ANSWER_LABEL = "y run · n [why] refuse · Enter"
+
+ESC_AGAIN = "Esc again puts the draft aside"
+CANCEL_HINT = "Ctrl-C cancels the turn"
+QUIT_LOSES_HELD = "the waiting message would be lost"
+QUIT_ARMED = "Ctrl-C again quits"
+STASHED = "draft put aside; Up brings it back"
+STEER_WAITS = "one message already waits for the next request; Alt-Z takes it back"
+STEER_WHILE_PARKED = "sent as a message; {tool} still waits for your answer"
+TOO_EARLY = "the question had just appeared; nothing was answered"
+NOTHING_TO_ANSWER = "no call waits for an answer"
+NO_SUCH_CALL = "no call with that id waits for an answer"
+ANSWER_LOST = "that call was already decided; nothing was changed"
+STEER_WITHDRAWN = "taken back"
+STEER_ALREADY_SENT = "it was already sent"
+NO_STEER = "no message waits"
+NOTHING_RUNS = "no turn is running"
+STEER_UNDELIVERED = "the turn ended before your message could be sent; it is in the composer again"
+STEER_STASHED = (
+    "the turn ended before your message could be sent; it is put aside, Up in an empty composer brings it back"
+)
+PROMPT_REFUSED = "not sent: {reason}"
+PASTE_TOO_LARGE = "a paste of more than 2 MB is not taken; save it to a file and name the file"
+IDLE_ONLY = "/{name} waits until the turn is over; Ctrl-C cancels the turn"
+UNKNOWN_COMMAND = "there is no command /{name}; /help lists them"
+UNKNOWN_COMMAND_CLOSE = "there is no command /{name}; did you mean /{close}?"
+QUIT_LOSES_TURN = "a turn is running; /quit again stops it and leaves"
+PASTED_CONTROLS = "pasted; {controls} removed"
+
+
+def pasted_controls(number: int) -> str:
+    return PASTED_CONTROLS.format(controls=plural(number, "control character"))
+
+
+def chip_label(number: int, text: str, long_lines: int = 8) -> str:
+    """`[pasted #1 · 214 lines]`, or characters where there are few lines (CMP-14)."""
+    lines = text.count("\n") + 1
+    amount = f"{lines} lines" if lines > long_lines else f"{count(len(text))} chars"
+    return f"[pasted #{number} · {amount}]"
+
+
+# --- the turn -------------------------------------------------------------------------------------------------------
+
+TURN_WORDS = ("Working", "Thinking it through", "Untangling", "Looking into it", "On it")
+CANCELLED = "cancelled"
+CUT_OFF = "this answer was cut off; it is kept on record and not sent back"
+LENGTH = "the output limit cut the answer off; `continue` carries on"
+CONTENT_FILTER = "the provider's content filter stopped the answer"
+LOST_CALL = "no result was recorded"
+STEER_BOX = "goes with the next model request · Alt-Z takes it back"
+HELD_BOX = "sent as soon as the session is ready"
+THOUGHT = "thought"
+THOUGHT_FOR = "thought ({time})"
+THINKING = "thinking"
+
+PHASES = {
+    "waiting": "waiting for the model",
+    "thinking": "thinking",
+    "answering": "answering",
+    "sending": "sending",
+    "cancelling": "cancelling",
+}
+RETRY_KINDS = {
+    "rate_limit": "rate limited",
+    "server": "overloaded",
+    "timeout": "no answer in time",
+    "other": "the request failed",
+}
+
+
+def turn_summary(*, ms: float, requests: int, usage: tuple[int, int, int, int] | None, calls: int) -> str:
+    """The rule under a turn (EVT-1). `usage` is (input with caches, cache read, cache write, output), None: unmeasured."""
+    if usage is None:
+        tokens = "usage unmeasured"
+    else:
+        read, cached, written, out = usage
+        fresh = max(0, read - cached - written)
+        tokens = (
+            f"{count(read + out)} total tokens ({count(fresh)} in · {count(cached)}/{count(written)} cache"
+            f" · {count(out)} out)"
+        )
+    return joined((duration(ms), plural(requests, "req"), tokens, plural(calls, "tool call") if calls else ""))
+
+
+GOVERNED = ("max_turns", "budget")
+"""Stops that a setting governs: it is named even where the engine has told the stop itself."""
+
+
+def stopped(reason: str, detail: dict[str, object]) -> str | None:
+    """Why a turn ended, when that is neither its answer nor a failure (tui.md 2.3). None: nothing to say."""
+    if reason in ("stop", "ok", "cancelled", "error", "end_turn", "tool_calls"):
+        return None
+    known = {
+        "length": LENGTH,
+        "content_filter": CONTENT_FILTER,
+        "max_turns": "stopped at the turn limit; --max-turns sets it, and your next message goes on",
+        "no_progress": "stopped: the model repeated itself without getting further",
+        "hook_failed": "stopped: a hook failed",
+    }
+    if reason == "budget":
+        numbers = f" of {detail['limit']}" if detail.get("limit") is not None else ""
+        return f"stopped at the request limit{numbers}; --max-requests sets it"
+    return known.get(reason, f"stopped: {reason}")
+
+
+# --- failures -------------------------------------------------------------------------------------------------------
+
+NEXT_STEPS = {
+    "auth": "check the key; sending again will not help until it is right",
+    "quota": "the account needs attention at the provider; sending again will not help",
+    "rate_limit": "wait a moment, then send your message again",
+    "server": "the provider has trouble; send your message again later, or /model picks another",
+    "timeout": "check the network or the server, then send your message again",
+    "context_limit": "the conversation is too large for this model; /new starts afresh, /model picks a larger one",
+    "refused": "the provider refused the request as it is; /model picks another",
+    "other": "",
+}
+
+
+def failure(category: str, reason: str) -> str:
+    """`error: REASON` and what the person can do about it (EVT-7)."""
+    step = NEXT_STEPS.get(category, "")
+    return f"error: {reason.rstrip('.')}; {step}" if step else f"error: {reason}"
+
+
+# --- approval -------------------------------------------------------------------------------------------------------
+
+APPROVE = "Approve {what}?"
+ANSWERS = "y run once · n [why] refuse · Alt-A / Alt-R without touching the draft"
+ANSWERS_WITH_SUGGESTION = "y run once · a {suggestion} · n [why] refuse · Alt-A / Alt-R without touching the draft"
+WAITING_OF = "{position} of {total} waiting · id {id}"
+APPROVE_ALL = "these calls would run; /approve all again runs them:"
+MODE_SUGGESTION = "run it and switch to {mode} mode"
+
+
+# --- what is not all shown ------------------------------------------------------------------------------------------
+
+
+def hidden_lines(number: int) -> str:
+    return f"… {plural(number, 'line')} hidden · Ctrl-O"
+
+
+def more_lines(number: int) -> str:
+    return f"… +{plural(number, 'line')} · Ctrl-O shows all"
+
+
+def more_diff_lines(number: int) -> str:
+    return f"… +{plural(number, 'diff line')}"
+
+
+def unchanged_lines(number: int) -> str:
+    return f"⋮ {plural(number, 'unchanged line')}"
+
+
+# --- the rest of the frame ------------------------------------------------------------------------------------------
+
+
+def too_small(width: int, height: int) -> str:
+    return f"terminal too small ({width}x{height}); need 20x5"
+
+
+def rows_below(number: int) -> str:
+    return f"↓ {plural(number, 'row')} below"
+
+
+def context_segment(tokens: int | None, window: int | None) -> str:
+    """The window position of the status line (tui.md 7.1)."""
+    if tokens is None:
+        return f"context ?/{count(window)}" if window else "context ?"
+    if tokens == 0:
+        return "context 0"
+    if window is None:
+        return f"context {count(tokens)}/?"
+    return f"context {count(tokens)}/{count(window)} ({round(100 * tokens / window)}%)"
+
+
+EXPLORING = "Exploring"
+EXPLORED = "Explored"
+
+
+def spaced(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+WAITING_FOR_APPROVAL = "lmx: waiting for your approval of {tool}"
+NO_SUGGESTION = "this question has no such suggestion; y runs it once, n refuses"
+APPROVED_ALL = "approved, and run now:"
+SUGGESTION = "a{number}  {sentence} (switches to {mode} mode)"
+MODE_ROW = "{mode} mode"
+
+UNKNOWN_ERROR = "something failed and did not say why"
+RETRYING_IN = "retrying"
+RETRYING = "{kind}, retrying ({attempt}/{max})"
+RUNNING_TOOL = "running {tool}"
+WAITING_APPROVAL = "waiting for your approval of {tool}"
+COMPOSING = "composing {what}"
+PARTIAL_KEPT = "what it had said is kept"
+FINISHED = "lmx: finished ({time})"
+HOOK_VOICE = "↻ {text}"
+MODEL_NOW = "the model is now {model}"
+
+
+def more_of_message(number: int) -> str:
+    return f"… +{plural(number, 'line')}"
+
+
+def window_unknown(model: str, fallback: int | None) -> str:
+    assumed = f"; {count(fallback)} tokens are assumed" if fallback else ""
+    return f"the context window of {model} is not known{assumed}"
+
+
+# --- receipts: a call that is asked for, runs, ran, was refused, was stopped (RCP-4) ------------------------------------
+
+RUN_VERBS = ("Run", "Running", "Ran", "Not run", "Stopped")
+EDIT_VERBS = ("Edit", "Editing", "Edited", "Not edited", "Stopped editing")
+WRITE_VERBS = ("Write", "Writing", "Wrote", "Not written", "Stopped writing")
+EXIT = "exit {status}"
+TIMED_OUT = "stopped after {time}, its time limit"
+OUTPUT_LIMIT = "stopped at {size} of output"
+
+
+def more_characters(number: int) -> str:
+    return f"… +{plural(number, 'character')} · Ctrl-O shows all"
+
+
+def earlier_lines(number: int) -> str:
+    return f"… {plural(number, 'earlier line')}"
