@@ -25,7 +25,7 @@ _HOME = {
     "lmx_core.request": "Request ToolSpec",
     "lmx_core.runtime": "Runtime",
     "lmx_core.start": "start_session resume_session run PromptResult",
-    "lmx_core.session.actor": "Session",
+    "lmx_core.session.handle": "Session",
     "lmx_core.session.subscribers": "Subscription",
     "lmx_core.options": "UNSET",
     "lmx_core.harness.harness": "Harness",

@@ -114,7 +114,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Running(Protocol):
     """An effect in flight. After `cancel()` nothing more is reported; what is already done is not undone."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> object: ...
 
 
 class EffectHost(Protocol):

@@ -20,6 +20,7 @@ CUT_OFF = (
     "not run: your answer reached the output limit before the arguments of this call were complete. "
     "Split the work into smaller calls, for instance several that each append a part."
 )
+MAY_HAVE_RUN = "It was interrupted and may have run in part: check before you repeat it."
 
 
 def plan(calls: Iterable[ToolCall], describe: Describe) -> list[Batch]:
@@ -74,6 +75,9 @@ class Wave:
             self._heads[call.id] = chain
             yield call
 
+    def began(self, call_id: str) -> bool:
+        return call_id in self._heads
+
     def answered(self, call_id: str) -> None:
         del self.open[call_id]
         rest = self._heads.pop(call_id, None)
@@ -86,14 +90,16 @@ def cut_off(call: ToolCall) -> Outcome:
     return Outcome(call=call, outcome="invalid_arguments", text=CUT_OFF, arguments=call.arguments)
 
 
-def unfinished(call: ToolCall, descriptor: Descriptor | None, text: str, *, ended: bool) -> Outcome:
-    """The answer to a call that was cancelled, or (`ended`) whose session ended under it (RE-5, SE-8).
+def unfinished(call: ToolCall, descriptor: Descriptor | None, *, began: bool, session_over: bool, text: str) -> Outcome:
+    """The answer to a call that was cancelled, or whose session ended under it (RE-5, SE-8).
 
     `cancelled` promises that nothing more happens; where nobody can promise that, the outcome is `unknown`.
     """
     outcome = "cancelled"
-    if ended or (descriptor is not None and may_still_land(descriptor)):
-        outcome = "unknown"
+    if began:
+        text = f"{text} {MAY_HAVE_RUN}"
+        if session_over or (descriptor is not None and may_still_land(descriptor)):
+            outcome = "unknown"
     return Outcome(call=call, outcome=outcome, text=text, arguments=call.arguments)
 
 

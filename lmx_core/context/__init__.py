@@ -1,0 +1,1 @@
+"""What goes into a request, and what of it may leave."""

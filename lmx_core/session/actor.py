@@ -1,0 +1,426 @@
+"""The actor: one task, one inbox, the only writer of its transcript (SE-1).
+
+It waits for two things only, a message and the store. Everything slower runs elsewhere and reports back, so whatever is at
+work, a person who steers, asks or cancels is served at once (SE-5). What a prompt does is `run.py`; what a host calls is
+`handle.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from lmx_core import events
+from lmx_core.calls import Descriptor, Outcome, ToolContext
+from lmx_core.clock import Handle
+from lmx_core.context import window
+from lmx_core.context.window import KnownModel, Window
+from lmx_core.entry import Entry
+from lmx_core.errors import AlreadySent, Busy, InvalidModel, SessionDown, StoreError, UnknownCall
+from lmx_core.hooks.base import HookChain, HookContext
+from lmx_core.providers import base as providers
+from lmx_core.providers.base import Provider
+from lmx_core.request import Request
+from lmx_core.session.approvals import Approvals
+from lmx_core.session.files import SeenFiles
+from lmx_core.session.inbox import Ask, Inbox, Report, Ticket, Work
+from lmx_core.session.inline import InlineEffectHost
+from lmx_core.session.ledger import Ledger, StoreFailed
+from lmx_core.session.run import Interrupted, Retry, Run
+from lmx_core.session.settings import Settings
+from lmx_core.session.snapshot import Info, Snapshot
+from lmx_core.session.subscribers import Subscribers
+from lmx_core.stores.base import AsyncStore
+from lmx_core.tasks import Spawn
+from lmx_core.transcript.audit import Sent, request_payload
+from lmx_core.turn.budget import Limits
+from lmx_core.turn.effects import EffectHost, Hook
+from lmx_core.turn.guard import StandardGuard
+from lmx_core.turn.retry import policy
+from lmx_core.turn.steering import Steers
+
+log = logging.getLogger("lmx_core")
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+CLEAN_UP_MS = 5_000
+"""How long cancelled work may take to end before the session ends without it."""
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session gets from the runtime it lives in: its name, how to start a task, and the runtime itself for hooks."""
+
+    name: str
+    spawn: Spawn
+    runtime: Any
+
+
+class Alarm:
+    """A timer that says whether it has rung."""
+
+    timer: Handle
+    rung = False
+
+
+class Actor:
+    """One session. Everything here happens in its own task, except `ask` and `emit`."""
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        settings: Settings,
+        provider: Provider,
+        store: AsyncStore,
+        lock: Any,
+        mount: Mount,
+        history: Sequence[Entry] = (),
+    ):
+        options = settings.options
+        self.id, self.settings = id, settings
+        self.clock, self.messages = options.clock, options.messages
+        self.guard = options.guard or StandardGuard()
+        self.limits = Limits(max_turns=options.max_turns, max_requests=options.max_requests)
+        self.retry_policy = policy(options.provider_retry)
+        self.known = KnownModel(window=Window(configured=options.context_window))
+        self.hooks = HookChain(options.hooks)
+        self.steers, self.files = Steers(), SeenFiles()
+        self.run: Run | None = None
+        self.handle: Any = None
+        self.down: str | None = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._inbox: Inbox = asyncio.Queue()
+        self._in_flight: set[Ticket] = set()
+        self._provider, self._store, self._lock, self._mount = provider, store, lock, mount
+        self._resumed = bool(history)
+        self._interrupt: Interrupted | None = None
+        self._end_within_ms: float | None = None
+        self._subscribers = Subscribers(id, options.subscriber)
+        self.emit, self.subscribe, self.unsubscribe = (
+            self._subscribers.emit,
+            self._subscribers.add,
+            self._subscribers.remove,
+        )
+        self.ledger = self._ledger(history)
+        self.approvals = self._approvals()
+        self._host = self._effect_host()
+        self._watchers = self.work("watchers")
+        self._watched: deque[Hook] = deque()
+        self._watching: Ticket | None = None
+
+    def _ledger(self, history: Sequence[Entry]) -> Ledger:
+        return Ledger(
+            self.id,
+            self._store,
+            self.emit,
+            self.clock,
+            lost=self.messages.lost_call,
+            history=history,
+            dedup=self.settings.options.transcript_dedup,
+        )
+
+    def _approvals(self) -> Approvals:
+        return Approvals(
+            ledger=self.ledger,
+            emit=self.emit,
+            clock=self.clock,
+            messages=self.messages,
+            timeout_ms=self.settings.options.approval_timeout_ms,
+            attention=lambda state: self.observe("attention", state),
+            post=lambda handler: self._inbox.put_nowait(Ask(handler)),
+        )
+
+    def _effect_host(self) -> EffectHost:
+        return InlineEffectHost(
+            provider=self._provider,
+            catalog=self.settings.catalog,
+            hooks=self.hooks,
+            messages=self.messages,
+            clock=self.clock,
+            spawn=self._mount.spawn,
+            tool_context=self._tool_context,
+            hook_context=self._hook_context,
+        )
+
+    # -- its life
+
+    async def live(self) -> None:
+        """The session's task, from its first entry to `Down`. An error of the engine or of a host's guard ends it."""
+        reason = "crashed"
+        try:
+            await self._begin()
+            while self._end_within_ms is None:
+                await self.serve()
+                if self.run is not None:
+                    await self.run.go()
+            await self._tell_the_end(self._end_within_ms)
+            reason = "stopped"
+        except StoreFailed as error:
+            log.error("session %s ends: %s", self.id, error)
+            reason = "store_failed"
+        finally:
+            await self._close(reason)
+
+    async def _begin(self) -> None:
+        """Answers the calls that a crash left open (RS-2), and records what the session works with."""
+        for call in list(self.ledger.projection.open_calls.values()):
+            lost = Outcome(call=call, outcome="unknown", text=self.messages.lost_call(call), arguments=call.arguments)
+            await self.ledger.append("tool_result", lost.to_payload())
+        await self._record_settings()
+        self.observe("session_start", {"source": "resume" if self._resumed else "startup"})
+
+    async def _tell_the_end(self, within_ms: float) -> None:
+        """Runs the `session_end` hooks, after every watcher before them; those that hang are left behind."""
+        self.observe("session_end", "stopped")
+        late = self._alarm(within_ms)
+        while self._watching is not None and not late.rung:
+            await self.serve()
+        late.timer.cancel()
+
+    async def _close(self, reason: str) -> None:
+        """Ends what is still running; then lets go of the lock, as the last thing before the last word (SE-7)."""
+        self.down = reason
+        await self._clean_up()
+        try:
+            await self._store.unlock(self.id, self._lock)
+        except StoreError as error:
+            log.warning("the lock of session %s could not be released: %s", self.id, error)
+        down = SessionDown(reason)
+        if self.run is not None:
+            self.run.fail(down)
+        while not self._inbox.empty():
+            message = self._inbox.get_nowait()
+            if isinstance(message, Ask):
+                message.fail(down)
+        self.emit(events.Down(reason=reason))
+        self.closed.set_result(None)
+
+    async def _clean_up(self) -> None:
+        """Cancels all work and waits until it has ended; work that will not end is left to the runtime."""
+        for ticket in self._in_flight:
+            ticket.abandon()
+        late = self._alarm(CLEAN_UP_MS)
+        while self._in_flight and not late.rung:
+            message = await self._inbox.get()
+            if isinstance(message, Report):
+                message.settle()
+            else:
+                message.fail(SessionDown(str(self.down)))
+        late.timer.cancel()
+
+    def _alarm(self, ms: float) -> Alarm:
+        """Wakes the actor after `ms`."""
+        alarm = Alarm()
+
+        def ring() -> None:
+            alarm.rung = True
+            self._inbox.put_nowait(Ask(self.ready))
+
+        alarm.timer = self.clock.call_later(ms, ring)
+        return alarm
+
+    # -- its inbox
+
+    async def ask(self, handler: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Has `handler` run in the actor's task and returns what it returns. Raises SessionDown once the session is over."""
+        if self.down is not None:
+            raise SessionDown(self.down)
+        question = Ask(functools.partial(handler, *args, **kwargs))
+        self._inbox.put_nowait(question)
+        answer: T = await question.reply
+        return answer
+
+    async def serve(self) -> None:
+        """Handles one message. Raises Interrupted where a prompt is at work and is to end."""
+        message = await self._inbox.get()
+        if isinstance(message, Ask):
+            await message.answer()
+        else:
+            message.settle()
+            if message.ticket is self._watching and message.over:
+                self._watch_next()
+        if self._interrupt is not None:
+            interrupt, self._interrupt = self._interrupt, None
+            raise interrupt
+
+    async def catch_up(self) -> None:
+        """Handles what has already arrived."""
+        while not self._inbox.empty():
+            await self.serve()
+
+    def work(self, run_id: str) -> Work:
+        return Work(self._host, self._inbox, self._in_flight, session_id=self.id, run_id=run_id)
+
+    # -- what it is asked
+
+    async def ready(self) -> None:
+        """Answers when everything asked before has been answered."""
+
+    async def prompt(self, text: str) -> asyncio.Future[None]:
+        """The future of the moment the work has begun. Raises Busy."""
+        if self.run is not None:
+            raise Busy
+        if self._end_within_ms is not None:
+            raise SessionDown("stopped")
+        self.run = Run(self, text)
+        return self.run.started
+
+    async def steer(self, text: str) -> None:
+        self.steers.add(text)
+
+    async def revoke_steer(self, text: str) -> None:
+        if not self.steers.revoke(text):
+            raise AlreadySent
+
+    async def cancel(self, reason: str) -> asyncio.Future[None] | None:
+        """The future of the end of the prompt, or None where none is at work."""
+        return self._end_run(Interrupted(reason))
+
+    async def stop(self, timeout_ms: float) -> None:
+        self._end_within_ms = timeout_ms
+        self._end_run(Interrupted("stopped", session_over=True))
+
+    def _end_run(self, interrupt: Interrupted) -> asyncio.Future[None] | None:
+        if self.run is None:
+            return None
+        self._interrupt = interrupt
+        return self.run.ended
+
+    async def park(self, call_id: str, kind: str, payload: dict[str, Any], timeout_reply: Any) -> asyncio.Future[Any]:
+        """The future of the answer. Raises UnknownCall for what is not running."""
+        call = self.run.call(call_id) if self.run is not None else None
+        if call is None:
+            raise UnknownCall(call_id)
+        return await self.approvals.park(call, kind, payload, timeout_reply)
+
+    async def set_model(self, model: str) -> None:
+        """Raises Busy, or InvalidModel when the provider knows that it cannot serve it."""
+        if self.run is not None:
+            raise Busy
+        if (failure := providers.check(self._provider, model, self.settings.specs)) is not None:
+            raise InvalidModel(failure.message)
+        previous = self.settings.model
+        if model == previous:
+            return
+        self.settings = msgspec.structs.replace(self.settings, model=model)
+        self.known = self.known.forgotten()
+        await self._record_settings()
+        self.emit(events.ModelChanged(previous=previous, current=model))
+
+    async def info(self) -> Info:
+        return Info(**self._facts())
+
+    async def snapshot(self) -> Snapshot:
+        return Snapshot(**self._facts(), entries=list(self.ledger.entries))
+
+    def _facts(self) -> dict[str, Any]:
+        options, spent = self.settings.options, self.ledger.spent
+        return {
+            "id": self.id,
+            "status": "idle" if self.run is None else "busy",
+            "model": self.settings.model,
+            "provider": type(self._provider).__name__,
+            "reasoning_effort": options.reasoning_effort or "default",
+            "tools": list(self.settings.catalog.names),
+            "cwd": str(options.cwd),
+            "pending": self.approvals.pending(),
+            "queued_steers": list(self.steers.waiting),
+            "request_id": self.run.request_id if self.run is not None else None,
+            "spent_usd": spent.cost_usd,
+            "usage": {"direct": spent, "total": spent},
+            "requests": self.ledger.requests,
+            "max_requests": options.max_requests,
+            "context": self.position(),
+            "context_window_known": self.known.window.tokens is not None,
+            "params": options.params,
+            "harness_context": options.harness_context,
+            "runtime": self._mount.name,
+        }
+
+    # -- what a run needs
+
+    def request(self, request_id: str) -> Request:
+        """The next request, from the transcript and the settings alone (RS-1)."""
+        options = self.settings.options
+        return Request(
+            model=self.settings.model,
+            entries=self.ledger.projection.entries(),
+            system=options.system,
+            tools=self.settings.specs,
+            params=options.params,
+            reasoning_effort=options.reasoning_effort,
+            context={"request_id": request_id, "session_id": self.id, "cwd": str(options.cwd)},
+        )
+
+    def record_of(self, request: Request, retry: Retry | None) -> dict[str, Any]:
+        """The payload of the `request` entry (AU-1)."""
+        projection = self.ledger.projection
+        return request_payload(
+            kind="turn",
+            request=request,
+            sent=projection.sent if request.entries is projection.entries() else Sent.of(request.entries),
+            catalog=self.settings.inventory,
+            evidence=self.settings.options.evidence,
+            retry=None if retry is None else msgspec.to_builtins(retry),
+        )
+
+    def describe(self, tool: str) -> Descriptor | None:
+        return self.settings.catalog.descriptor(tool)
+
+    def position(self) -> events.ContextPosition:
+        """Where the conversation stands in its window (EVT-13)."""
+        pending = self.ledger.projection.sent.bytes + len((self.settings.options.system or "").encode())
+        return window.position(self.known.window.tokens, self.ledger.last_usage, self.ledger.spent, pending)
+
+    def observe(self, point: str, subject: Any) -> None:
+        """Tells the hooks that only watch, one after another; nothing waits for them (HP-1, HP-2, HP-8, HP-9)."""
+        if self.hooks.has(point):
+            self._watched.append(Hook(point=point, value=subject))
+            if self._watching is None:
+                self._watch_next()
+
+    def _watch_next(self) -> None:
+        self._watching = self._watchers.start(self._watched.popleft()) if self._watched else None
+
+    async def _record_settings(self) -> None:
+        record = self.settings.record()
+        if record != self.ledger.recorded:
+            await self.ledger.append("session", record)
+
+    def _tool_context(self, call_id: str) -> ToolContext:
+        options = self.settings.options
+        return ToolContext(
+            cwd=options.cwd,
+            environment=self.settings.environment,
+            call_id=call_id,
+            clock=self.clock,
+            session_id=self.id,
+            session=self.handle,
+            runtime=self._mount.runtime,
+            tool_output_bytes=options.tool_output_bytes,
+            deadline_ms=options.tool_timeout_ms,
+            input_modalities=self.known.modalities,
+            hooks=self.hooks,
+            files=self.files,
+            park=self._parked,
+        )
+
+    async def _parked(self, call_id: str, kind: str, payload: dict[str, Any]) -> Any:
+        return await (await self.ask(self.park, call_id, kind, payload, None))
+
+    def _hook_context(self, **facts: Any) -> HookContext:
+        return HookContext(
+            cwd=self.settings.options.cwd,
+            environment=self.settings.environment,
+            session_id=self.id,
+            session=self.handle,
+            runtime=self._mount.runtime,
+            **facts,
+        )

@@ -1,0 +1,142 @@
+"""Calls that wait for a person (PK-1 to PK-3).
+
+A parked call holds a future that its task awaits; everything about it is decided here, in the actor's task, so that
+whichever host answers first is the one that is recorded and a late answer finds nothing (appendix D 6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from lmx_core.calls import ToolCall
+from lmx_core.clock import FOREVER, Clock, Handle
+from lmx_core.errors import InvalidAnswer, ToolError, UnknownCall
+from lmx_core.events import Event, Question, ToolApproval
+from lmx_core.messages import Messages
+from lmx_core.session.ledger import Ledger
+from lmx_core.verdict import Allow, Deny, Rewrite
+
+APPROVAL = "approval"
+
+Decided = Allow | Deny | Rewrite
+Post = Callable[[Callable[[], Awaitable[None]]], None]
+"""Has something done in the actor's task."""
+
+
+class Parked(msgspec.Struct, kw_only=True):
+    call_id: str
+    kind: str
+    payload: dict[str, Any]
+    answer: asyncio.Future[Any]
+    timeout_reply: Any = None
+    timer: Handle | None = None
+
+
+class Approvals:
+    """The parked calls of a session. `attention` tells the watchers that a person is needed, and that none is any more."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        emit: Callable[[Event], None],
+        clock: Clock,
+        messages: Messages,
+        timeout_ms: float,
+        attention: Callable[[dict[str, Any]], None],
+        post: Post,
+    ):
+        self._ledger, self._emit, self._clock, self._messages = ledger, emit, clock, messages
+        self._timeout_ms, self._attention, self._post = timeout_ms, attention, post
+        self._parked: dict[str, Parked] = {}
+
+    def pending(self) -> list[dict[str, Any]]:
+        return [{"call_id": p.call_id, "kind": p.kind, "payload": p.payload} for p in self._parked.values()]
+
+    def awaits_approval(self, call_id: str) -> bool:
+        """Whether the call has not begun, because nobody has allowed it yet."""
+        parked = self._parked.get(call_id)
+        return parked is not None and parked.kind == APPROVAL
+
+    async def park(self, call: ToolCall, kind: str, payload: dict[str, Any], timeout_reply: Any) -> asyncio.Future[Any]:
+        """Records the wait and announces it. The future gives the decision, the answer, or raises ToolError."""
+        if kind == APPROVAL:  # a hook may have rewritten the call: what is shown is what would run
+            payload = payload | {"id": call.id, "name": call.name}
+            payload.setdefault("arguments", call.arguments)
+        await self._record(call.id, kind, "pending", payload)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        parked = Parked(call_id=call.id, kind=kind, payload=payload, answer=answer, timeout_reply=timeout_reply)
+        self._parked[call.id] = parked
+        if self._timeout_ms != FOREVER:
+            parked.timer = self._clock.call_later(self._timeout_ms, lambda: self._post(lambda: self._expire(parked)))
+        self._emit(ToolApproval(call=payload) if kind == APPROVAL else Question(call_id=call.id, payload=payload))
+        self._attention({"state": "waiting", "call_id": call.id, "kind": kind})
+        return answer
+
+    async def resolve(self, call_id: str, decision: Decided) -> None:
+        """Answers a parked approval. Raises UnknownCall, or InvalidAnswer for what is no decision: the call waits on."""
+        parked = self._waiting(call_id)
+        if parked.kind != APPROVAL:
+            raise InvalidAnswer(f"call {call_id} asks a question: use `answer`")
+        match decision:
+            case Allow(approved_by=by):
+                await self._release(parked, "allowed", {"approved_by": by} if by else {}, decision)
+            case Deny(reason):
+                await self._release(parked, "denied", {"reason": reason}, decision)
+            case Rewrite(dict() as arguments):
+                await self._release(parked, "rewritten", {"arguments": arguments}, decision)
+            case _:
+                raise InvalidAnswer("an approval is answered with Allow, Deny, or Rewrite with a dict of arguments")
+
+    async def answer(self, call_id: str, value: str | dict[str, Any]) -> None:
+        """Answers a parked question. Raises UnknownCall, or InvalidAnswer for what is neither text nor a dict."""
+        parked = self._waiting(call_id)
+        if parked.kind == APPROVAL:
+            raise InvalidAnswer(f"call {call_id} waits for approval: use `resolve_tool`")
+        if not isinstance(value, str | dict):
+            raise InvalidAnswer("a question is answered with text or a dict")
+        await self._release(parked, "answered", {"answer": value}, value)
+
+    def drop(self, call_id: str) -> None:
+        """The call ended while it waited: nobody can answer it any more (DI-4)."""
+        if call_id in self._parked:
+            self._remove(self._parked[call_id])
+
+    def _waiting(self, call_id: str) -> Parked:
+        if call_id not in self._parked:
+            raise UnknownCall(call_id)
+        return self._parked[call_id]
+
+    async def _expire(self, parked: Parked) -> None:
+        if self._parked.get(parked.call_id) is not parked:
+            return
+        ms = self._timeout_ms
+        if parked.kind == APPROVAL:
+            reply: Any = Deny(self._messages.approval_timed_out(ms))
+        else:
+            reply = parked.timeout_reply or ToolError(self._messages.question_timed_out(ms))
+        await self._release(parked, "timed_out", {"after_ms": ms}, reply)
+
+    async def _release(self, parked: Parked, status: str, detail: dict[str, Any], reply: Any) -> None:
+        await self._record(parked.call_id, parked.kind, status, detail)
+        self._remove(parked)
+        if parked.answer.done():
+            return
+        if isinstance(reply, Exception):
+            parked.answer.set_exception(reply)
+        else:
+            parked.answer.set_result(reply)
+
+    def _remove(self, parked: Parked) -> None:
+        del self._parked[parked.call_id]
+        if parked.timer is not None:
+            parked.timer.cancel()
+        if not self._parked:
+            self._attention({"state": "working"})
+
+    async def _record(self, call_id: str, kind: str, status: str, detail: dict[str, Any]) -> None:
+        await self._ledger.append("approval", {"call_id": call_id, "kind": kind, "status": status, "detail": detail})

@@ -1,0 +1,179 @@
+"""`Session`: what a host holds of a running session.
+
+A handle, not an owner: dropping it stops nothing, the runtime keeps the session until it is stopped (ST-4). Each method puts
+a question into the actor's inbox and waits for the answer, so all of them may be called at any time, from any task of the
+runtime's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from lmx_core.clock import FOREVER, deadline
+from lmx_core.entry import Entry
+from lmx_core.errors import AwaitTimeout, Failure, SessionDown, SnapshotTimeout
+from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
+from lmx_core.session.actor import Actor
+from lmx_core.session.snapshot import Info, Snapshot
+from lmx_core.session.subscribers import Subscription
+from lmx_core.transcript.replay import latest_assistant_text
+from lmx_core.usage import Usage
+from lmx_core.verdict import Allow, Deny, Rewrite
+
+
+class PromptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one prompt. `text` is the last answer's ("" if there is none), `error` why it failed, if it did.
+
+    `usage` is this prompt's own, summed; `entries` are all that it wrote, oldest first.
+    """
+
+    text: str
+    stop_reason: str
+    error: Failure | None
+    usage: Usage
+    entries: list[Entry]
+    session_id: str
+
+
+class Session:
+    """A running session. Every method raises SessionDown once it has ended, except `stop`, `subscribe` and `unsubscribe`."""
+
+    def __init__(self, actor: Actor):
+        self._actor = actor
+        self.id = actor.id
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id}>"
+
+    @property
+    def down(self) -> str | None:
+        """Why the session has ended, or None while it lives."""
+        return self._actor.down
+
+    async def prompt(self, text: str) -> None:
+        """Gives it a task and returns once work has begun. Raises Busy, HookDenied, HookFailed, Cancelled."""
+        await asyncio.shield(await self._actor.ask(self._actor.prompt, text))
+
+    async def await_prompt(
+        self, text: str, *, timeout_ms: float = FOREVER, on_event: Callable[[Event], None] | None = None
+    ) -> PromptResult:
+        """Gives it a task and waits for the end; `on_event` hears every event, in the caller's task (ST-2).
+
+        Raises what `prompt` raises; AwaitTimeout when `timeout_ms` pass first, and then the session works on; SessionDown
+        when it ends first (ST-3).
+        """
+        with_limit = deadline(self._actor.clock, timeout_ms)
+        try:
+            async with with_limit, self.subscribe() as subscription:
+                await self.prompt(text)
+                return await self._collected(subscription, on_event)
+        except TimeoutError as error:
+            raise AwaitTimeout(int(timeout_ms)) from error
+
+    async def _collected(self, subscription: Subscription, on_event: Callable[[Event], None] | None) -> PromptResult:
+        written: list[Entry] = []
+        failure: Failure | None = None
+        async for event in subscription:
+            if on_event is not None:
+                on_event(event)
+            match event:
+                case EntryAppended(entry=entry):
+                    written.append(entry)
+                case TurnError():
+                    failure = Failure(
+                        code=event.code or "error",
+                        message=event.reason,
+                        category=event.category,
+                        http_status=event.http_status,
+                        provider=event.provider,
+                    )
+                case Finished():
+                    return self._result(written, event.stop_reason, failure)
+                case Down(reason=reason):
+                    raise SessionDown(reason)
+        raise SessionDown(self.down or "stopped")
+
+    def _result(self, written: list[Entry], stop_reason: str, failure: Failure | None) -> PromptResult:
+        answers = [entry for entry in written if entry.type == "assistant"]
+        return PromptResult(
+            text=latest_assistant_text(written),
+            stop_reason=stop_reason,
+            error=failure,
+            usage=Usage.sum(Usage.from_dict(entry.usage or {}) for entry in answers),
+            entries=written,
+            session_id=self.id,
+        )
+
+    async def steer(self, text: str) -> None:
+        """Says something to the model at work: it joins before the next request; idle, with the next prompt (MET-2)."""
+        await self._actor.ask(self._actor.steer, text)
+
+    async def revoke_steer(self, text: str) -> None:
+        """Takes back a steer that says exactly this. Raises AlreadySent."""
+        await self._actor.ask(self._actor.revoke_steer, text)
+
+    async def cancel(self, reason: str = "cancelled") -> None:
+        """Ends the prompt at work and returns when it has ended; idle, does nothing (MET-5)."""
+        if (ended := await self._actor.ask(self._actor.cancel, reason)) is not None:
+            await asyncio.shield(ended)
+
+    async def resolve_tool(self, call_id: str, decision: Allow | Deny | Rewrite) -> None:
+        """Decides about a parked call. Raises UnknownCall when none waits (any more), InvalidAnswer."""
+        await self._actor.ask(self._actor.approvals.resolve, call_id, decision)
+
+    async def answer(self, call_id: str, value: str | dict[str, Any]) -> None:
+        """Answers a tool's question. Raises UnknownCall, InvalidAnswer."""
+        await self._actor.ask(self._actor.approvals.answer, call_id, value)
+
+    async def park(self, call_id: str, kind: str, payload: dict[str, Any], timeout_reply: Any = None) -> Any:
+        """From inside a running tool: waits until a person has answered (MET-13).
+
+        Returns the answer, or `timeout_reply`; raises ToolError when nobody answers in time and no such reply is given. The
+        call's deadline goes on meanwhile: a tool that wants it held uses `context.park` (DI-4).
+        """
+        return await (await self._actor.ask(self._actor.park, call_id, kind, payload, timeout_reply))
+
+    def subscribe(self, sink: Any = None) -> Subscription:
+        """Events from now on: to `sink` (a Subscription, a queue, a callable `f(session_id, event)`), or to a new one."""
+        if sink is None:
+            sink = Subscription(self.unsubscribe)
+        if self.down is None:
+            self._actor.subscribe(sink)
+        elif isinstance(sink, Subscription):
+            sink.close()
+        return sink if isinstance(sink, Subscription) else Subscription()
+
+    def unsubscribe(self, sink: Any) -> None:
+        self._actor.unsubscribe(sink)
+
+    def events(self) -> Subscription:
+        """A new subscription."""
+        return self.subscribe()
+
+    async def snapshot(self, timeout_ms: float = 5_000) -> Snapshot:
+        """Everything about it, entries included. Raises SnapshotTimeout."""
+        try:
+            async with deadline(self._actor.clock, timeout_ms):
+                return await self._actor.ask(self._actor.snapshot)
+        except TimeoutError as error:
+            raise SnapshotTimeout(int(timeout_ms)) from error
+
+    async def info(self) -> Info:
+        """The same without entries."""
+        return await self._actor.ask(self._actor.info)
+
+    async def set_model(self, model: str) -> None:
+        """Uses another model from the next prompt on. Raises Busy, InvalidModel."""
+        await self._actor.ask(self._actor.set_model, model)
+
+    async def stop(self, timeout_ms: float = 10_000) -> None:
+        """Ends it in order; hooks of `session_end` get `timeout_ms`. Returns when it has ended. Idempotent."""
+        try:
+            await self._actor.ask(self._actor.stop, timeout_ms)
+        except SessionDown:
+            pass  # it ends or has ended already
+        await asyncio.shield(self._actor.closed)

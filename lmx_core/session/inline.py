@@ -1,0 +1,85 @@
+"""The default effect host: runs each effect at once, in a task of its own, and records nothing (EFF-2).
+
+A crash loses the run in flight; the transcript keeps what was written and a resume heals the rest (RS-2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from lmx_core.calls import ToolContext
+from lmx_core.clock import Clock, sleep
+from lmx_core.context.outbound import Outbound
+from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
+from lmx_core.messages import Messages
+from lmx_core.providers import base as providers
+from lmx_core.providers.base import Provider
+from lmx_core.tasks import Spawn
+from lmx_core.tools import run as tools
+from lmx_core.tools.catalog import Catalog
+from lmx_core.turn.effects import Effect, EffectKey, Hook, ModelCall, ModelFacts, Outcome, Running, Sleep, ToolAttempt
+
+Progress = Callable[[Any], None]
+
+
+class InlineEffectHost:
+    """Carries out effects with these parts. `tool_context` makes the context of a call, by its id; `hook_context` a hook's."""
+
+    def __init__(
+        self,
+        *,
+        provider: Provider,
+        catalog: Catalog,
+        hooks: HookChain,
+        messages: Messages,
+        clock: Clock,
+        spawn: Spawn,
+        tool_context: Callable[[str], ToolContext],
+        hook_context: Callable[..., HookContext],
+    ):
+        self._provider, self._catalog, self._hooks = provider, catalog, hooks
+        self._messages, self._clock, self._spawn = messages, clock, spawn
+        self._tool_context, self._hook_context = tool_context, hook_context
+        self._outbound = Outbound()
+
+    def start(self, key: EffectKey, effect: Effect, progress: Progress, done: Callable[[Outcome], None]) -> Running:
+        task = self._spawn(self._carry_out(effect, progress), kind=key.kind, id=str(key))
+        task.add_done_callback(lambda ended: done(_outcome(ended)))
+        return task
+
+    async def _carry_out(self, effect: Effect, progress: Progress) -> Any:
+        match effect:
+            case ModelCall(request):
+                return await providers.run(self._provider, self._outbound.request(request), progress)
+            case ToolAttempt(call):
+                context = self._tool_context(call.id)
+                return await tools.run(self._catalog, self._hooks, call, context, progress, messages=self._messages)
+            case Hook():
+                return await self._hook(effect)
+            case Sleep(ms):
+                return await sleep(self._clock, ms)
+            case ModelFacts(model):
+                window = await providers.context_window(self._provider, model)
+                return window, await providers.input_modalities(self._provider, model)
+
+    async def _hook(self, hook: Hook) -> Any:
+        context = self._hook_context(**hook.facts)
+        match hook.point:
+            case "user_prompt":
+                return await self._hooks.user_prompt(hook.value, context)
+            case "prepare_next_turn":
+                return await self._hooks.prepare_next_turn(hook.value, context)
+            case "stop":
+                return await self._hooks.stop(hook.value, context)
+            case point:
+                assert point in OBSERVED
+                return await self._hooks.observe(point, hook.value, context)
+
+
+def _outcome(task: asyncio.Task[Any]) -> Outcome:
+    if task.cancelled():
+        return Outcome(error=asyncio.CancelledError())
+    error = task.exception()
+    return Outcome(value=None if error else task.result(), error=error)

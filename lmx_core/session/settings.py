@@ -1,0 +1,84 @@
+"""What a session works with: its options, its model and its tools, and which of it the transcript records.
+
+Only what describes the conversation is recorded (PR-2). Hooks, environment, budgets and tool objects carry a host's
+authority; writing them down would let a transcript give itself permissions (PR-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from lmx_core import builtin
+from lmx_core.calls import Descriptor, Tool
+from lmx_core.environment.base import Environment
+from lmx_core.environment.local import LocalEnvironment
+from lmx_core.options import Options
+from lmx_core.request import ToolSpec
+from lmx_core.tools.catalog import Catalog
+from lmx_core.transcript.audit import recordable
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """One session's configuration. Only `model` changes while it lives, by `set_model`.
+
+    `specs` is what a model sees of the tools, `inventory` what a request record says of them, the withheld ones too (AU-1).
+    Neither changes, so both are made once.
+    """
+
+    options: Options
+    model: str
+    tools: tuple[Tool, ...]
+    catalog: Catalog
+    specs: tuple[ToolSpec, ...]
+    inventory: list[dict[str, Any]]
+    environment: Environment
+
+    def record(self) -> dict[str, Any]:
+        """The payload of a `session` entry (REC-1)."""
+        options = self.options
+        return {
+            "model": self.model,
+            "system": options.system,
+            "tools": references(self.tools, options.tool_registry),
+            "disabled_tools": list(options.disabled_tools),
+            "mcp_servers": [],
+            "params": recordable(options.params),
+            "reasoning_effort": options.reasoning_effort,
+            "cwd": str(options.cwd),
+            "tool_profile": None,
+        }
+
+
+def settle(options: Options, model: str) -> Settings:
+    """The configuration that `options` describe. Raises ConfigError for an invalid catalog (TO-4)."""
+    tools = tuple(builtin.default_tools() if options.tools is None else options.tools)
+    everything = Catalog([*tools, *options.host_tools])
+    withheld = set(options.disabled_tools)
+    catalog = Catalog([tool for tool in everything.tools if tool.name not in withheld])
+    return Settings(
+        options=options,
+        model=model,
+        tools=tools,
+        catalog=catalog,
+        specs=catalog.specs(),
+        inventory=[_entry(everything.descriptor(name), disabled=name in withheld) for name in everything.names],
+        environment=options.environment or LocalEnvironment(),
+    )
+
+
+def _entry(descriptor: Descriptor | None, *, disabled: bool) -> dict[str, Any]:
+    assert descriptor is not None  # it was asked for by a name of the catalog
+    return {
+        "enabled": not disabled,
+        "disabled_reason": "disabled_tools" if disabled else None,
+        "descriptor": descriptor.to_dict(),
+    }
+
+
+def references(tools: tuple[Tool, ...], registry: Mapping[str, Tool]) -> list[str]:
+    """The names by which a resume finds these tools again; a configured instance has none (TO-2)."""
+    known = {id(tool): name for name, tool in {**builtin.REGISTRY, **registry}.items()}
+    return [known[id(tool)] for tool in tools if id(tool) in known]
