@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 from lmx import argv, sessions
 from lmx.assembly import SessionFactory
+from lmx.cli import failures
 from lmx.config import model as models
 from lmx_core import Session
+from lmx_core.errors import LmxError
 
 
 def check(line: argv.Line, factory: SessionFactory) -> None:
@@ -27,27 +30,38 @@ def chosen(factory: SessionFactory) -> str:
     return choice.model
 
 
-async def open_session(line: argv.Line, factory: SessionFactory) -> Session:
-    """The session the line asks for. Raises CommandError or LmxError; then nothing was opened."""
+async def open_session(line: argv.Line, factory: SessionFactory, *, model: str | None = None) -> Session:
+    """The session the line asks for, on `model` where one is given. Raises CommandError or LmxError; then none is open."""
     directory = factory.settings.sessions_dir
     if (ref := line.get("resume")) is not None:
-        return await take_up(factory, await sessions.resolve(directory, ref))
+        return await take_up(factory, await sessions.resolve(directory, ref), model=model)
     if line.has("continue"):
         newest = await sessions.newest(directory, factory.cwd)
         if newest is not None:
-            return await take_up(factory, newest.id)
+            return await take_up(factory, newest.id, model=model)
         factory.notices.append(f"no earlier session ran in {factory.cwd}; this is a new one")
-    model = chosen(factory)
+    model = model or chosen(factory)
     factory.check(model)
     return await factory.new(model)
 
 
-async def take_up(factory: SessionFactory, session_id: str) -> Session:
+def recorded_model(line: argv.Line, factory: SessionFactory) -> str:
+    """The model of the session that `--resume` names, as its transcript has it. Raises CommandError where there is none."""
+    directory = factory.settings.sessions_dir
+    try:
+        found = asyncio.run(sessions.resolve(directory, line.get("resume") or ""))
+        model = asyncio.run(factory.recorded(found)).get("model")
+    except LmxError as error:
+        raise failures.command_error(error, directory) from error
+    return str(model)
+
+
+async def take_up(factory: SessionFactory, session_id: str, *, model: str | None = None) -> Session:
     """A stored session, in the directory of today (C9-6)."""
     recorded = await factory.recorded(session_id)
     if moved := _moved(recorded.get("cwd"), factory.cwd):
         factory.notices.append(moved)
-    return await factory.resume(session_id, recorded)
+    return await factory.resume(session_id, recorded, model)
 
 
 def _moved(before: object, now: Path) -> str | None:

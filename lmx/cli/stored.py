@@ -1,0 +1,80 @@
+"""`lmx log`, `lmx fork` and `lmx sessions`: what they have in common with the other commands (cli.md C1-79).
+
+They need the directory of the transcripts and nothing else, so the configuration is read only where the command line and
+the environment do not name that directory already, and it is never created.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from lmx import argv
+from lmx.cli import failures
+from lmx.config import layers
+from lmx.config.layers import NONE
+from lmx.exit_status import usage
+from lmx.output import lines
+from lmx_core import LmxError
+from lmx_core.providers.catalog import BY_NAME
+
+
+def main(line: argv.Line, environ: Mapping[str, str]) -> int:
+    cwd = layers.working_directory(line.values, environ)
+    directory = _sessions_dir(line, environ)
+    try:
+        return _COMMANDS[line.command](line, directory, cwd)
+    except LmxError as error:
+        raise failures.command_error(error, directory) from error
+
+
+def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
+    named = line.has("sessions_dir") or layers.filled(environ, "LMX_SESSIONS_DIR") is not None
+    flags = line.values | ({"config": NONE} if named else {})
+    return layers.load(flags, environ, BY_NAME, create=False).sessions_dir
+
+
+def _log(line: argv.Line, directory: Path, cwd: Path) -> int:
+    from lmx.cli.log import log
+
+    return log(line.words[0], sessions_dir=directory, jsonl=line.has("jsonl"), out=sys.stdout, tty=sys.stdout.isatty())
+
+
+def _fork(line: argv.Line, directory: Path, cwd: Path) -> int:
+    from lmx.cli.fork import fork
+
+    return fork(
+        line.words[0],
+        sessions_dir=directory,
+        out=sys.stdout,
+        at_turn=_number(line, "at_turn", least=1),
+        at=line.get("at"),
+        at_seq=_number(line, "at_seq", least=0),
+        unsafe=line.has("unsafe"),
+    )
+
+
+def _sessions(line: argv.Line, directory: Path, cwd: Path) -> int:
+    from lmx.cli.sessions import sessions
+
+    return sessions(
+        sessions_dir=directory,
+        cwd=None if line.has("all") else cwd,
+        as_json=line.has("json"),
+        out=sys.stdout,
+        tty=sys.stdout.isatty(),
+        say=lines.say,
+    )
+
+
+_COMMANDS = {"log": _log, "fork": _fork, "sessions": _sessions}
+
+
+def _number(line: argv.Line, key: str, *, least: int) -> int | None:
+    text = line.get(key)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= least):
+        raise usage(f"--{key.replace('_', '-')} takes a whole number, at least {least}")
+    return int(text)

@@ -1,0 +1,141 @@
+"""`lmx` and `lmx tui`: opens the screen and is its host.
+
+The screen knows nothing of flags, configuration or keys; all of that is here. It is imported last, so that a line that
+cannot work (no terminal, a model that does not parse) is told before Textual is paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from lmx import __version__, argv, sessions
+from lmx.assembly import SessionFactory
+from lmx.cli import failures, opening
+from lmx.config import layers, logs, state
+from lmx.config import model as models
+from lmx.exit_status import CommandError, shown
+from lmx.sessions import SessionInfo
+from lmx_core import Entry, Runtime, Session
+from lmx_core.errors import ConfigError, LmxError
+from lmx_core.names import name_of
+from lmx_core.providers.catalog import BY_NAME, PROVIDERS
+from lmx_core.tasks import run_in_thread
+
+T = TypeVar("T")
+
+
+def main(line: argv.Line, environ: Mapping[str, str]) -> int:
+    """Opens the screen; returns when it is gone. Raises CommandError for what stops it from opening."""
+    if not (os.isatty(0) and os.isatty(1)):
+        raise CommandError("the terminal interface needs a terminal; in scripts, pipes and CI use `lmx run PROMPT`")
+    cwd = layers.working_directory(line.values, environ)
+    settings = layers.load(line.values, environ, BY_NAME)
+    factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
+    logs.start(settings.state, environ, factory.secrets, screen=True)
+    factory.notices += settings.notices
+    factory.choice()  # a model that does not parse is told here, where run tells it too (C1-22)
+    return asyncio.run(show(ScreenHost(line, factory)))
+
+
+async def show(host: ScreenHost) -> int:
+    """The screen on the engine's loop, until it is left."""
+    from lmx.tui import run_screen
+
+    async with Runtime():
+        try:
+            status: int = await run_screen(host)
+        finally:
+            await host.close()
+    return status
+
+
+class ScreenHost:
+    """What `lmx.tui.host.Host` asks for, made from a command line. Every failure is an LmxError with its sentence."""
+
+    def __init__(self, line: argv.Line, factory: SessionFactory):
+        self.version = __version__
+        self.cwd = factory.cwd
+        self.permission = factory.permission
+        self.first_prompt = line.get("prompt")
+        directory = factory.settings.state
+        self.history_path = None if directory is None else directory / "history.jsonl"
+        self.log = logging.getLogger("lmx.tui")
+        self._line, self._factory = line, factory
+        self._model: str | None = None
+        self._opened = False
+
+    def resume_hint(self, session_id: str) -> str:
+        """What to say when the screen is gone (C1-27)."""
+        elsewhere = "" if self.cwd == _shell_directory() else f" -C {shown(str(self.cwd))}"
+        return f"session {name_of(session_id)} saved; to go on: lmx -c{elsewhere}"
+
+    async def start(self, model: str | None = None) -> Session:
+        """The session to begin with: what `-c` and `--resume` say until one has opened, on `model` where one is given."""
+        return await self._told(self._start(model))
+
+    async def new(self) -> Session:
+        return await self._told(self._new())
+
+    async def resume(self, ref: str) -> Session:
+        return await self._told(self._resume(ref))
+
+    async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
+        where = None if everywhere else self.cwd
+        return await self._told(sessions.listed(self._factory.settings.sessions_dir, cwd=where))
+
+    async def entries(self, session_id: str) -> list[Entry]:
+        return await self._told(run_in_thread(self._factory.store.read, session_id))
+
+    async def models(self) -> list[str]:
+        """The model in use, then what the keys open by default, then what the servers offer."""
+        keyed = [info.default_spec for info in PROVIDERS if info.name in self._factory.key_names and info.default_spec]
+        offered = await self._factory.provider.available_models()
+        return list(dict.fromkeys([*([self._model] if self._model else []), *keyed, *offered]))
+
+    async def close(self) -> None:
+        await self._factory.provider.aclose()
+
+    async def _start(self, model: str | None) -> Session:
+        named = None if model is None else models.spec(model, "/model")
+        if self._line.has("resume") or self._line.has("continue"):
+            session = await opening.open_session(self._line, self._factory, model=named)
+        else:
+            session = await self._new(named)
+        self._opened = True
+        return session
+
+    async def _new(self, named: str | None = None) -> Session:
+        choice = self._factory.choice()
+        model = named or self._model or (choice.model if choice else None)
+        if model is None:
+            raise models.no_model()
+        self._factory.check(model)
+        session = await self._factory.new(model)
+        if named is not None or (choice is not None and choice.named and choice.model == model):
+            await run_in_thread(state.remember_model, self._factory.settings.state, model)
+        self._model = model
+        return session
+
+    async def _resume(self, ref: str) -> Session:
+        found = await sessions.resolve(self._factory.settings.sessions_dir, ref)
+        return await opening.take_up(self._factory, found)
+
+    async def _told(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except CommandError as error:
+            raise ConfigError(str(error)) from error
+        except LmxError as error:
+            raise ConfigError(str(failures.command_error(error, self._factory.settings.sessions_dir))) from error
+
+
+def _shell_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path("/")
