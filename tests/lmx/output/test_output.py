@@ -1,0 +1,206 @@
+"""The three formats: what goes to which stream, and how an ending becomes a status."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmx import exit_status
+from lmx.exit_status import CommandError
+from lmx.output import result
+from lmx.output.result import Outcome, encode
+from lmx.output.stream import StreamOutput
+from lmx.output.text import JsonOutput, TextOutput, call_line
+from lmx_core import Usage, events
+from lmx_core.entry import Entry, make
+from lmx_core.errors import Failure
+
+
+def entry(kind: str, **payload: Any) -> Entry:
+    return make(id="01J", seq=0, type=kind, payload=payload, at_ms=0)
+
+
+def answer(text: str, calls: int = 0) -> Entry:
+    parts = [{"type": "thinking", "text": "hm"}, {"type": "text", "text": text}]
+    return entry("assistant", content=parts, tool_calls=[{"id": "c"}] * calls)
+
+
+def outcome(
+    stop_reason: str = "stop", failure: Failure | None = None, entries: tuple[Entry, ...] = (), **detail: Any
+) -> Outcome:
+    return result.outcome(
+        session_id="01J",
+        name="word-word",
+        model="openai:m",
+        stop_reason=stop_reason,
+        detail=detail,
+        failure=failure,
+        usage=Usage(input_tokens=1200, output_tokens=7, cache_read_tokens=800),
+        entries=entries,
+    )
+
+
+def failing(category: str, code: str = "http") -> Failure:
+    return Failure(code=code, message="it said no", category=category)
+
+
+@pytest.mark.parametrize(
+    ("ended", "status", "category", "reason", "facts"),
+    [
+        (outcome(), 0, None, "stop", []),
+        (outcome("length"), 1, "other", "length", ["lmx run --resume 01J continue"]),
+        (outcome("content_filter"), 1, "other", "content_filter", ["content filter"]),
+        (outcome("max_turns", used=3, limit=3), 4, "limit", "max_turns", ["3", "--max-turns", "LMX_MAX_TURNS"]),
+        (
+            outcome("budget", kind="requests", used=2, limit=2),
+            4,
+            "limit",
+            "max_requests",
+            ["2 of 2", "--max-requests", "LMX_MAX_REQUESTS"],
+        ),
+        (outcome("no_progress"), 4, "limit", "no_progress", ["repeated"]),
+        (outcome("a_guards_own_word"), 4, "limit", "a_guards_own_word", ["a_guards_own_word"]),
+        (outcome("cancelled"), 5, "cancelled", "cancelled", []),
+        (outcome("error", failing("auth")), 3, "auth", "error", ["it said no"]),
+        (outcome("error", failing("quota")), 6, "provider", "error", ["it said no"]),
+        (outcome("error", failing("rate_limit")), 6, "provider", "error", []),
+        (outcome("error", failing("server")), 6, "provider", "error", []),
+        (outcome("error", failing("timeout")), 6, "provider", "error", []),
+        (outcome("error", failing("context_limit")), 6, "provider", "error", []),
+        (outcome("error", failing("other", "unanswered")), 6, "provider", "error", []),
+        (outcome("error", failing("other", "crashed")), 1, "other", "error", []),
+        (outcome("hook_failed", failing("other", "hook_failed")), 1, "other", "hook_failed", []),
+        (outcome("hook_failed"), 1, "other", "hook_failed", []),
+    ],
+)
+def test_an_ending_has_one_status_in_every_format(
+    ended: Outcome, status: int, category: str | None, reason: str, facts: list[str]
+) -> None:
+    """C2-11, C2-13, C2-15, C8-12, C10-6, C10-7, C10-9, C10-10, C10-11 (case C33)."""
+    assert (ended.status, ended.category, ended.stop_reason) == (status, category, reason)
+    told = result.to_dict(ended)
+    assert told["exit_status"] == status and told["is_error"] is (status != 0)
+    assert (told["error"] is None) is (status == 0)
+    assert not [fact for fact in facts if fact not in (ended.sentence or "")], ended.sentence
+
+
+def test_c2_12_the_answer_is_the_last_words_and_never_an_announcement() -> None:
+    assert outcome(entries=(answer("Looking.", calls=1), answer("Done."))).text == "Done."
+    assert outcome("error", failing("server"), (answer("Looking.", calls=1),)).text == ""
+    assert outcome("length", entries=(answer("half an ans"),)).text == "half an ans"
+    assert outcome().text == ""
+
+
+def test_refused_calls_are_counted_when_the_gate_refused_them() -> None:
+    denied = {"call_id": "c", "name": "bash", "outcome": "denied", "error": True}
+    entries = (
+        entry("tool_result", **denied, decision={"verdict": "deny"}),
+        entry("tool_result", **denied),
+        entry("tool_result", **denied | {"outcome": "ok"}, decision={"verdict": "allow"}),
+    )
+    assert outcome(entries=entries).refused == 1
+
+
+def test_text_keeps_stdout_for_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """C2-1, C2-3, C2-4, C2-9, C1-36: everything else is a line on standard error; what was refused comes last."""
+    out = TextOutput()
+    out.notice("a warning")
+    out.session(session_id="01J", name="word-word", model="openai:m", context_window=128_000)
+    out.event(events.TextDelta(id="e", text="Looking."))
+    out.event(events.ToolCalled(id="c", name="bash", arguments={"command": "ls\n-l", "timeout_ms": 5}))
+    out.event(
+        events.ProviderRetry(
+            attempt=2, max=6, delay_ms=2500, category="server", reason="overloaded", after_output=False
+        )
+    )
+    out.end(outcome(entries=(answer("Done."), *[entry("tool_result", outcome="denied", decision={})] * 4)))
+    printed = capsys.readouterr()
+    assert printed.out == "Done.\n"
+    lines = printed.err.split("\n")[:-1]
+    assert all(line.startswith("lmx: ") for line in lines)
+    assert "01J" in lines[1] and "word-word" in lines[1] and "openai:m" in lines[1] and "128,000" in lines[1]
+    assert lines[2] == "lmx: bash ls -l"
+    assert "2/6" in lines[3] and "2.5 s" in lines[3] and "overloaded" in lines[3]
+    assert "1,200" in lines[4] and "800 cached" in lines[4] and "7 out" in lines[4] and "cost unknown" in lines[4]
+    assert "4" in lines[5] and "--permission-mode" in lines[5] and len(lines) == 6
+
+
+def test_a_call_line_is_one_short_line() -> None:
+    assert len(call_line("bash", {"command": "x" * 900})) <= 200
+    assert "\n" not in call_line("bash", {"command": "a\nb\x1b[2J"}) and "\x1b" not in call_line("b", {"c": "\x1b[2J"})
+    assert call_line("todo", {"items": ["a"]}) == 'todo ["a"]' and call_line("x", {}).strip() == "x"
+
+
+def test_json_is_one_object_with_stable_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    """C2-14, C2-16: six usage keys always, an unknown cost is null; the object is there without a session too."""
+    JsonOutput().end(outcome(entries=(answer("ünï"),)))
+    JsonOutput().end(result.failed(CommandError("no key", "auth")))
+    printed = capsys.readouterr()
+    first, second = (json.loads(line) for line in printed.out.split("\n")[:-1])
+    for told in (first, second):
+        usage = told["usage"]
+        assert {"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd", "model"} <= set(
+            usage
+        )
+        assert usage["cost_usd"] is None and usage["pricing"]["status"] == "unknown" and told["type"] == "result"
+    assert first["text"] == "ünï" and "ünï" in printed.out and first["name"] == "word-word"
+    assert second["session_id"] is None and second["stop_reason"] is None and second["exit_status"] == 3
+    assert second["error"] == {"category": "auth", "message": "no key"} and "lmx: no key" in printed.err
+
+
+def test_stream_json_is_a_line_an_event(capsys: pytest.CaptureFixture[str]) -> None:
+    """C2-19 to C2-24, C2-26, C2-27: the session first, the result last, nothing on standard error."""
+    out = StreamOutput()
+    out.notice("early")
+    out.session(session_id="01J", name="n", model="openai:m", context_window=None)
+    out.notice("later")
+    out.event(events.TextDelta(id="e", text="Look"))
+    out.event(events.ThinkingDelta(id="e", text="secret thought"))
+    out.event(events.ToolCalled(id="c", name="bash", arguments={"command": "ls"}))
+    payload = {"call_id": "c", "name": "bash", "error": False, "output": "é" * 5000, "output_bytes": 10_000}
+    out.event(events.EntryAppended(entry=entry("tool_result", **payload)))
+    out.event(events.ProviderRetry(attempt=2, max=6, delay_ms=1, category="server", reason="r", after_output=True))
+    out.end(outcome("error", failing("server")))
+    printed = capsys.readouterr()
+    told = [json.loads(line) for line in printed.out.split("\n")[:-1]]
+    assert [line["type"] for line in told] == [
+        *("session", "notice", "notice", "text", "tool_call", "tool_result", "retry", "error", "result")
+    ]
+    assert printed.err == "" and "secret thought" not in printed.out
+    assert told[0] == {"type": "session", "session_id": "01J", "name": "n", "model": "openai:m", "context_window": None}
+    assert told[4] == {"type": "tool_call", "id": "c", "name": "bash", "arguments": {"command": "ls"}}
+    assert len(told[5]["output"]) == 2000 and told[5]["output_bytes"] == 10_000 and told[5]["error"] is False
+    assert told[6] == {"type": "retry", "attempt": 2, "max": 6, "delay_ms": 1, "after_output": True, "message": "r"}
+    assert told[7] == {"type": "error", "category": "provider", "message": "it said no"}
+
+
+def test_stream_json_without_a_session_says_it_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    out = StreamOutput()
+    out.notice("early")
+    out.end(result.failed(CommandError("no key", "auth")))
+    printed = capsys.readouterr()
+    assert [json.loads(line)["type"] for line in printed.out.split("\n")[:-1]] == ["notice", "error", "result"]
+    assert printed.err == "lmx: no key\n"
+
+
+@given(st.text())
+def test_json_lines_hold_what_no_reader_may_act_on(text: str) -> None:
+    """C1 controls, DEL and the two separators are escaped, the rest is literal (cli.md 2.5)."""
+    text = text.encode("utf-8", "replace").decode()
+    line = encode({"text": text})
+    assert json.loads(line)["text"] == text
+    assert not any(c in "\n\r\u2028\u2029\x7f" or 0x80 <= ord(c) < 0xA0 for c in line)
+    assert len(line.splitlines()) == 1
+
+
+def test_encode_keeps_letters() -> None:
+    assert encode({"a": "naïve 日本 🎉\x9b\x7f\u2028"}) == '{"a":"naïve 日本 🎉\\u009b\\u007f\\u2028"}'
+
+
+def test_every_category_has_its_status() -> None:
+    """C2-15: one table for the category and the status of it."""
+    assert exit_status.BY_CATEGORY == {"usage": 2, "auth": 3, "limit": 4, "cancelled": 5, "provider": 6, "other": 1}
