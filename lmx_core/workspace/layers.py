@@ -25,7 +25,10 @@ def put(system: str, name: str, body: str) -> str:
     An empty body takes the layer away. `body` must not hold markers: foreign text goes through `quoted`.
     """
     layer = f"<{name}>\n{body.strip()}\n</{name}>" if body.strip() else ""
-    start, end = _find(system, name) or _gap(system, name)
+    found = _find(system, name)
+    if found is None and not layer:
+        return system
+    start, end = found or _gap(system, name)
     parts = (system[:start].rstrip("\n"), layer, system[end:].strip("\n"))
     return "\n\n".join(part for part in parts if part) + "\n"
 
