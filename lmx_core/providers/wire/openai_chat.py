@@ -284,6 +284,7 @@ class _Calls:
         self._by_index: dict[int, CallSlot] = {}
         self._by_id: dict[str, CallSlot] = {}
         self._last: CallSlot | None = None
+        self._next_name = ""
 
     def fold(self, piece: _CallDelta) -> None:
         function = piece.function or _Function()
@@ -293,8 +294,9 @@ class _Calls:
         if piece.id and not call.id:
             call.id = piece.id
             self._by_id[piece.id] = call
-        if function.name and not call.name:
-            call.name = function.name
+        if not call.name:
+            call.name = function.name or self._next_name
+        self._next_name = (function.name or "") if not text else ""
         if text:
             call.pieces.append(text)
         if piece.extra_content:
