@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from lmx_core.clock import Clock, SystemClock, deadline
 from lmx_core.errors import ConfigError
-from lmx_core.session.actor import Actor, Mount
+from lmx_core.session.actor import Actor
 from lmx_core.session.handle import Session
+from lmx_core.session.settings import Mount
 
 log = logging.getLogger("lmx_core")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,7 +17,6 @@ import msgspec
 
 from lmx_core import events
 from lmx_core.calls import Descriptor, Outcome, ToolContext
-from lmx_core.clock import Handle
 from lmx_core.context import window
 from lmx_core.context.window import KnownModel, Window
 from lmx_core.entry import Entry
@@ -28,16 +26,16 @@ from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.approvals import Approvals
+from lmx_core.session.end import Interrupted, Retry
 from lmx_core.session.files import SeenFiles
-from lmx_core.session.inbox import Ask, Inbox, Report, Ticket, Work
+from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
-from lmx_core.session.run import Interrupted, Retry, Run
-from lmx_core.session.settings import Settings
-from lmx_core.session.snapshot import Info, Snapshot
+from lmx_core.session.run import Run
+from lmx_core.session.settings import Mount, Settings
+from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.subscribers import Subscribers
 from lmx_core.stores.base import AsyncStore
-from lmx_core.tasks import Spawn
 from lmx_core.transcript.audit import Sent, request_payload
 from lmx_core.turn.budget import Limits
 from lmx_core.turn.effects import EffectHost, Hook
@@ -52,21 +50,6 @@ P = ParamSpec("P")
 
 CLEAN_UP_MS = 5_000
 """How long cancelled work may take to end before the session ends without it."""
-
-
-class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session gets from the runtime it lives in: its name, how to start a task, and the runtime itself for hooks."""
-
-    name: str
-    spawn: Spawn
-    runtime: Any
-
-
-class Alarm:
-    """A timer that says whether it has rung."""
-
-    timer: Handle
-    rung = False
 
 
 class Actor:
@@ -98,8 +81,9 @@ class Actor:
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._inbox: Inbox = asyncio.Queue()
         self._in_flight: set[Ticket] = set()
-        self._provider, self._store, self._lock, self._mount = provider, store, lock, mount
+        self.provider, self._store, self._lock, self.mount = provider, store, lock, mount
         self._resumed = bool(history)
+        self._asked: Ask | None = None
         self._interrupt: Interrupted | None = None
         self._end_within_ms: float | None = None
         self._subscribers = Subscribers(id, options.subscriber)
@@ -111,9 +95,7 @@ class Actor:
         self.ledger = self._ledger(history)
         self.approvals = self._approvals()
         self._host = self._effect_host()
-        self._watchers = self.work("watchers")
-        self._watched: deque[Hook] = deque()
-        self._watching: Ticket | None = None
+        self._watchers = Watchers(self.work("watchers"))
 
     def _ledger(self, history: Sequence[Entry]) -> Ledger:
         return Ledger(
@@ -139,12 +121,12 @@ class Actor:
 
     def _effect_host(self) -> EffectHost:
         return InlineEffectHost(
-            provider=self._provider,
+            provider=self.provider,
             catalog=self.settings.catalog,
             hooks=self.hooks,
             messages=self.messages,
             clock=self.clock,
-            spawn=self._mount.spawn,
+            spawn=self.mount.spawn,
             tool_context=self._tool_context,
             hook_context=self._hook_context,
         )
@@ -165,6 +147,9 @@ class Actor:
         except StoreFailed as error:
             log.error("session %s ends: %s", self.id, error)
             reason = "store_failed"
+        except asyncio.CancelledError:
+            reason = "cancelled"
+            raise
         finally:
             await self._close(reason)
 
@@ -179,10 +164,10 @@ class Actor:
     async def _tell_the_end(self, within_ms: float) -> None:
         """Runs the `session_end` hooks, after every watcher before them; those that hang are left behind."""
         self.observe("session_end", "stopped")
-        late = self._alarm(within_ms)
-        while self._watching is not None and not late.rung:
+        late = Alarm(self.clock, self._inbox, within_ms)
+        while self._watchers.busy and not late.rung:
             await self.serve()
-        late.timer.cancel()
+        late.cancel()
 
     async def _close(self, reason: str) -> None:
         """Ends what is still running; then lets go of the lock, as the last thing before the last word (SE-7)."""
@@ -192,39 +177,33 @@ class Actor:
             await self._store.unlock(self.id, self._lock)
         except StoreError as error:
             log.warning("the lock of session %s could not be released: %s", self.id, error)
-        down = SessionDown(reason)
+        self._fail_all(SessionDown(reason))
+        self.emit(events.Down(reason=reason))
+        self.closed.set_result(None)
+
+    def _fail_all(self, down: SessionDown) -> None:
+        """Whoever still waits for an answer is told; no wait can hang on a dead session (ST-3)."""
         if self.run is not None:
             self.run.fail(down)
+        if self._asked is not None:
+            self._asked.fail(down)
         while not self._inbox.empty():
             message = self._inbox.get_nowait()
             if isinstance(message, Ask):
                 message.fail(down)
-        self.emit(events.Down(reason=reason))
-        self.closed.set_result(None)
 
     async def _clean_up(self) -> None:
         """Cancels all work and waits until it has ended; work that will not end is left to the runtime."""
         for ticket in self._in_flight:
             ticket.abandon()
-        late = self._alarm(CLEAN_UP_MS)
+        late = Alarm(self.clock, self._inbox, CLEAN_UP_MS)
         while self._in_flight and not late.rung:
             message = await self._inbox.get()
             if isinstance(message, Report):
                 message.settle()
             else:
                 message.fail(SessionDown(str(self.down)))
-        late.timer.cancel()
-
-    def _alarm(self, ms: float) -> Alarm:
-        """Wakes the actor after `ms`."""
-        alarm = Alarm()
-
-        def ring() -> None:
-            alarm.rung = True
-            self._inbox.put_nowait(Ask(self.ready))
-
-        alarm.timer = self.clock.call_later(ms, ring)
-        return alarm
+        late.cancel()
 
     # -- its inbox
 
@@ -241,11 +220,10 @@ class Actor:
         """Handles one message. Raises Interrupted where a prompt is at work and is to end."""
         message = await self._inbox.get()
         if isinstance(message, Ask):
+            self._asked = message
             await message.answer()
         else:
             message.settle()
-            if message.ticket is self._watching and message.over:
-                self._watch_next()
         if self._interrupt is not None:
             interrupt, self._interrupt = self._interrupt, None
             raise interrupt
@@ -304,7 +282,7 @@ class Actor:
         """Raises Busy, or InvalidModel when the provider knows that it cannot serve it."""
         if self.run is not None:
             raise Busy
-        if (failure := providers.check(self._provider, model, self.settings.specs)) is not None:
+        if (failure := providers.check(self.provider, model, self.settings.specs)) is not None:
             raise InvalidModel(failure.message)
         previous = self.settings.model
         if model == previous:
@@ -315,34 +293,10 @@ class Actor:
         self.emit(events.ModelChanged(previous=previous, current=model))
 
     async def info(self) -> Info:
-        return Info(**self._facts())
+        return Info(**facts(self))
 
     async def snapshot(self) -> Snapshot:
-        return Snapshot(**self._facts(), entries=list(self.ledger.entries))
-
-    def _facts(self) -> dict[str, Any]:
-        options, spent = self.settings.options, self.ledger.spent
-        return {
-            "id": self.id,
-            "status": "idle" if self.run is None else "busy",
-            "model": self.settings.model,
-            "provider": type(self._provider).__name__,
-            "reasoning_effort": options.reasoning_effort or "default",
-            "tools": list(self.settings.catalog.names),
-            "cwd": str(options.cwd),
-            "pending": self.approvals.pending(),
-            "queued_steers": list(self.steers.waiting),
-            "request_id": self.run.request_id if self.run is not None else None,
-            "spent_usd": spent.cost_usd,
-            "usage": {"direct": spent, "total": spent},
-            "requests": self.ledger.requests,
-            "max_requests": options.max_requests,
-            "context": self.position(),
-            "context_window_known": self.known.window.tokens is not None,
-            "params": options.params,
-            "harness_context": options.harness_context,
-            "runtime": self._mount.name,
-        }
+        return Snapshot(**facts(self), entries=list(self.ledger.entries))
 
     # -- what a run needs
 
@@ -382,12 +336,7 @@ class Actor:
     def observe(self, point: str, subject: Any) -> None:
         """Tells the hooks that only watch, one after another; nothing waits for them (HP-1, HP-2, HP-8, HP-9)."""
         if self.hooks.has(point):
-            self._watched.append(Hook(point=point, value=subject))
-            if self._watching is None:
-                self._watch_next()
-
-    def _watch_next(self) -> None:
-        self._watching = self._watchers.start(self._watched.popleft()) if self._watched else None
+            self._watchers.tell(Hook(point=point, value=subject))
 
     async def _record_settings(self) -> None:
         record = self.settings.record()
@@ -403,7 +352,7 @@ class Actor:
             clock=self.clock,
             session_id=self.id,
             session=self.handle,
-            runtime=self._mount.runtime,
+            runtime=self.mount.runtime,
             tool_output_bytes=options.tool_output_bytes,
             deadline_ms=options.tool_timeout_ms,
             input_modalities=self.known.modalities,
@@ -421,6 +370,6 @@ class Actor:
             environment=self.settings.environment,
             session_id=self.id,
             session=self.handle,
-            runtime=self._mount.runtime,
+            runtime=self.mount.runtime,
             **facts,
         )

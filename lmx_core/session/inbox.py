@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from lmx_core.clock import Clock
 from lmx_core.errors import LmxError
-from lmx_core.turn.effects import Effect, EffectHost, EffectKey, Outcome, Running
+from lmx_core.turn.effects import Effect, EffectHost, EffectKey, Hook, Outcome, Running
 
 Progress = Callable[[Any], None]
 
@@ -43,10 +45,10 @@ class Ask:
 class Ticket:
     """A piece of work in flight. `outcome` is set once it was reported; `awaited` says whether anybody still wants it."""
 
-    __slots__ = ("awaited", "outcome", "running", "work")
+    __slots__ = ("awaited", "outcome", "over", "running", "work")
 
-    def __init__(self, work: Work):
-        self.work = work
+    def __init__(self, work: Work, over: Callable[[], None]):
+        self.work, self.over = work, over
         self.awaited = True
         self.outcome: Outcome | None = None
         self.running: Running | None = None
@@ -71,6 +73,7 @@ class Report:
             self.ticket.outcome = self.outcome
         if self.over:
             self.ticket.work.in_flight.discard(self.ticket)
+            self.ticket.over()
 
 
 Inbox = asyncio.Queue[Ask | Report]
@@ -89,9 +92,18 @@ class Work:
         self.in_flight = in_flight
 
     def start(
-        self, effect: Effect, *, turn: int = 0, call_id: str | None = None, progress: Progress | None = None
+        self,
+        effect: Effect,
+        *,
+        turn: int = 0,
+        call_id: str | None = None,
+        progress: Progress | None = None,
+        over: Callable[[], None] = lambda: None,
     ) -> Ticket:
-        """Starts an effect. Its `progress` does not go through the inbox: a delta costs one call, no wake-up."""
+        """Starts an effect. Its `progress` does not go through the inbox: a delta costs one call, no wake-up.
+
+        `over` is called in the actor's task when its task has ended.
+        """
         key = EffectKey(
             session_id=self._session_id,
             run_id=self._run_id,
@@ -100,7 +112,7 @@ class Work:
             number=next(self._numbers),
             call_id=call_id,
         )
-        ticket = Ticket(self)
+        ticket = Ticket(self, over)
         self.in_flight.add(ticket)
 
         def heard(item: Any) -> None:
@@ -119,3 +131,42 @@ class Work:
         for ticket in self.in_flight:
             if ticket.work is self:
                 ticket.abandon()
+
+
+class Watchers:
+    """Tells the hooks that only watch, one after another, in the order of what happened; nothing waits for them."""
+
+    def __init__(self, work: Work):
+        self._work = work
+        self._waiting: deque[Hook] = deque()
+        self.busy = False
+
+    def tell(self, hook: Hook) -> None:
+        self._waiting.append(hook)
+        if not self.busy:
+            self._next()
+
+    def _next(self) -> None:
+        self.busy = bool(self._waiting)
+        if self.busy:
+            self._work.start(self._waiting.popleft(), over=self._next)
+
+
+class Alarm:
+    """Wakes the actor after `ms` of its clock; `rung` says that it has."""
+
+    def __init__(self, clock: Clock, inbox: Inbox, ms: float):
+        self._inbox = inbox
+        self.rung = False
+        self._timer = clock.call_later(ms, self._ring)
+
+    def _ring(self) -> None:
+        self.rung = True
+        self._inbox.put_nowait(Ask(_woken))
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+
+async def _woken() -> None:
+    """The message of an alarm: there is nothing to do but look at it."""

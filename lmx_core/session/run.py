@@ -17,6 +17,7 @@ from lmx_core import events
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
+from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, settle, told
 from lmx_core.session.inbox import Progress, Ticket
 from lmx_core.turn import wave as waves
 from lmx_core.turn.budget import Refusal
@@ -40,39 +41,6 @@ from lmx_core.verdict import Deny
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
-
-
-class End(msgspec.Struct, frozen=True, kw_only=True):
-    """How a prompt ends: the stop reason, its numbers, and what went wrong, if anything did."""
-
-    stop_reason: str
-    detail: dict[str, Any] = {}
-    failure: Failure | None = None
-    request_id: str | None = None
-
-
-class Ended(Exception):
-    """Raised by a step that ends the prompt."""
-
-    def __init__(self, end: End):
-        self.end = end
-
-
-class Interrupted(Exception):
-    """Raised where the run waits: the prompt was cancelled, or (`session_over`) its session is being stopped."""
-
-    def __init__(self, reason: str, *, session_over: bool = False):
-        self.reason, self.session_over = reason, session_over
-
-
-class Retry(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the next request is another attempt (HP-4, RY-5)."""
-
-    attempt: int
-    after_request_id: str
-    category: str
-    reason: str
-    delay_ms: int
 
 
 class Run:
@@ -165,7 +133,9 @@ class Run:
             facts = None if retry is None else msgspec.to_builtins(retry)
             prepared: Request = await self._hook("prepare_next_turn", request, unless_hooked=request, retry=facts)
         except (HookDenied, HookFailed) as error:
-            raise Ended(End(stop_reason="hook_failed", failure=hook_failure(error))) from error
+            raise Ended(
+                End(stop_reason="hook_failed", failure=Failure(code="hook_failed", message=str(error)))
+            ) from error
         await self._learn_about(prepared.model)
         return prepared
 
@@ -407,42 +377,3 @@ class Run:
         if isinstance(outcome.error, HookDenied | HookFailed):
             raise outcome.error
         raise HookFailed(f"{point} hook ended with {type(outcome.error).__name__}")
-
-
-def settle(future: asyncio.Future[None], error: Exception | None = None) -> None:
-    """Ends a wait, once; nobody may be waiting, and then an error is no loss."""
-    if future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
-        future.exception()
-
-
-def hook_failure(error: HookDenied | HookFailed) -> Failure:
-    return Failure(code="hook_failed", message=str(error))
-
-
-def error_payload(end: End) -> dict[str, Any]:
-    """The payload of the `error` entry (REC-6); absent parts are absent."""
-    failure = end.failure
-    assert failure is not None
-    parts = {
-        "reason": failure.message,
-        "code": failure.code,
-        "category": failure.category,
-        "http_status": failure.http_status,
-        "request_id": end.request_id,
-    }
-    return {key: value for key, value in parts.items() if value is not None}
-
-
-def told(failure: Failure) -> events.TurnError:
-    return events.TurnError(
-        reason=failure.message,
-        category=failure.category,
-        code=failure.code,
-        http_status=failure.http_status,
-        provider=failure.provider,
-    )

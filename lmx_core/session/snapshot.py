@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lmx_core.entry import Entry
 from lmx_core.events import ContextPosition
 from lmx_core.usage import Usage
+
+if TYPE_CHECKING:
+    from lmx_core.session.actor import Actor
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +45,29 @@ class Snapshot(Info, frozen=True, kw_only=True):
     """The same with every entry of the transcript, in order."""
 
     entries: list[Entry]
+
+
+def facts(actor: Actor) -> dict[str, Any]:
+    """The fields of `Info`, as they are now."""
+    options, spent = actor.settings.options, actor.ledger.spent
+    return {
+        "id": actor.id,
+        "status": "idle" if actor.run is None else "busy",
+        "model": actor.settings.model,
+        "provider": type(actor.provider).__name__,
+        "reasoning_effort": options.reasoning_effort or "default",
+        "tools": list(actor.settings.catalog.names),
+        "cwd": str(options.cwd),
+        "pending": actor.approvals.pending(),
+        "queued_steers": list(actor.steers.waiting),
+        "request_id": None if actor.run is None else actor.run.request_id,
+        "spent_usd": spent.cost_usd,
+        "usage": {"direct": spent, "total": spent},
+        "requests": actor.ledger.requests,
+        "max_requests": options.max_requests,
+        "context": actor.position(),
+        "context_window_known": actor.known.window.tokens is not None,
+        "params": options.params,
+        "harness_context": options.harness_context,
+        "runtime": actor.mount.name,
+    }
