@@ -24,7 +24,7 @@ _COMMANDS = {
     "fork": "lmx.cli.stored",
     "sessions": "lmx.cli.stored",
     "explain": "lmx.cli.explain",
-    "demo": "lmx.cli.demo",
+    "demo": "lmx.cli.demo.play",
     "help": "lmx.cli.help",
 }
 """Where each command lives. A module is imported when its command is used, so that `--version` pays for none of them."""

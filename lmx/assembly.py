@@ -60,11 +60,11 @@ class SessionFactory:
             settings.get("permissions.mode", "ask"),
             source=_DECIDED_BY[settings.sources.get("permissions.mode", "default")],
         )
-        self.provider = DefaultProvider(
+        self.provider: Any = DefaultProvider(
             base_url=settings.get("base_url"),
             environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
         )
-        self.store = JSONLStore(settings.sessions_dir)
+        self.store: Any = JSONLStore(settings.sessions_dir)
         self._home = home(environ)
         scrub = settings.get("scrub_credentials", True)
         self._environment = LocalEnvironment(
@@ -125,6 +125,15 @@ class SessionFactory:
         return await start_session(
             provider=self.provider, store=self.store, model=model, harness=self.harness(), cwd=self.cwd
         )
+
+    async def offered(self) -> list[str]:
+        """What a person may choose from: the models that the keys open by default, then what the servers offer."""
+        keyed = [info.default_spec for info in PROVIDERS if info.name in self.key_names and info.default_spec]
+        return list(dict.fromkeys([*keyed, *await self.provider.available_models()]))
+
+    async def close(self) -> None:
+        """Lets go of connections, when no session needs them any more."""
+        await self.provider.aclose()
 
     async def recorded(self, session_id: str) -> dict[str, Any]:
         """What a transcript says its session was started with. Raises a StoreError for one that cannot be read."""

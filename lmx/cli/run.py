@@ -7,7 +7,7 @@ the last of them. Nobody can answer a question here; the permission gate is told
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,8 +22,7 @@ from lmx.output import result
 from lmx.output.result import Outcome
 from lmx.output.stream import StreamOutput
 from lmx.output.text import JsonOutput, TextOutput
-from lmx_core import Runtime, Session, Usage, events
-from lmx_core.entry import Entry
+from lmx_core import Entry, Runtime, Session, Usage, events
 from lmx_core.errors import Cancelled, Failure, HookDenied, LmxError, SessionDown
 from lmx_core.names import name_of
 from lmx_core.providers.catalog import BY_NAME
@@ -72,7 +71,7 @@ class _Run:
             except LmxError as error:
                 raise failures.command_error(error, self._factory.settings.sessions_dir) from error
             finally:
-                await self._factory.provider.aclose()
+                await self._factory.close()
 
     async def _in_a_runtime(self, text: str, stop: Stop) -> Outcome:
         async with Runtime():
@@ -84,33 +83,37 @@ class _Run:
             for notice in self._factory.notices:
                 self._output.notice(notice)
             try:
-                told = await self._prompt(session, text, stop)
+                told = await prompted(session, text, stop, self._output.event)
             finally:
                 await session.stop()
         outcome = told.outcome(session.id, name, info.model)
         return outcome if stop.status is None else _signalled(outcome, stop)
 
-    async def _prompt(self, session: Session, text: str, stop: Stop) -> _Told:
-        """Sends the prompt and passes on what the session says until it is done. A signal cancels the turn."""
-        told = _Told()
-        arrivals: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        session.subscribe(arrivals)
-        stop.tell = lambda: arrivals.put_nowait((session.id, stop))
-        try:
-            await session.prompt(text)
-            while not told.over:
-                _, event = await arrivals.get()
-                if event is stop:
-                    await session.cancel(f"stopped by {stop.name}")
-                    continue
-                told.see(event)
-                self._output.event(event)
-        except (HookDenied, Cancelled, SessionDown) as error:
-            told.failed = error
-        return told
+
+async def prompted(session: Session, text: str, stop: Stop, tell: Callable[[Any], None]) -> Told:
+    """Sends a prompt and passes on what the session says until it is done. A signal cancels the turn.
+
+    What `tell` raises ends it, and the session is the caller's to stop.
+    """
+    told = Told()
+    arrivals: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+    session.subscribe(arrivals)
+    stop.tell = lambda: arrivals.put_nowait((session.id, stop))
+    try:
+        await session.prompt(text)
+        while not told.over:
+            _, event = await arrivals.get()
+            if event is stop:
+                await session.cancel(f"stopped by {stop.name}")
+                continue
+            told.see(event)
+            tell(event)
+    except (HookDenied, Cancelled, SessionDown) as error:
+        told.failed = error
+    return told
 
 
-class _Told:
+class Told:
     """What the session said about one prompt."""
 
     def __init__(self) -> None:

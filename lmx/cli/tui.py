@@ -23,7 +23,7 @@ from lmx.sessions import SessionInfo
 from lmx_core import Entry, Runtime, Session
 from lmx_core.errors import ConfigError, LmxError
 from lmx_core.names import name_of
-from lmx_core.providers.catalog import BY_NAME, PROVIDERS
+from lmx_core.providers.catalog import BY_NAME
 from lmx_core.tasks import run_in_thread
 
 T = TypeVar("T")
@@ -31,8 +31,7 @@ T = TypeVar("T")
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     """Opens the screen; returns when it is gone. Raises CommandError for what stops it from opening."""
-    if not (os.isatty(0) and os.isatty(1)):
-        raise CommandError("the terminal interface needs a terminal; in scripts, pipes and CI use `lmx run PROMPT`")
+    check_terminal()
     cwd = layers.working_directory(line.values, environ)
     settings = layers.load(line.values, environ, BY_NAME)
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
@@ -40,6 +39,11 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     factory.notices += settings.notices
     factory.choice()  # a model that does not parse is told here, where run tells it too (C1-22)
     return asyncio.run(show(ScreenHost(line, factory)))
+
+
+def check_terminal() -> None:
+    if not (os.isatty(0) and os.isatty(1)):
+        raise CommandError("the terminal interface needs a terminal; in scripts, pipes and CI use `lmx run PROMPT`")
 
 
 async def show(host: ScreenHost) -> int:
@@ -92,13 +96,12 @@ class ScreenHost:
         return await self._told(run_in_thread(self._factory.store.read, session_id))
 
     async def models(self) -> list[str]:
-        """The model in use, then what the keys open by default, then what the servers offer."""
-        keyed = [info.default_spec for info in PROVIDERS if info.name in self._factory.key_names and info.default_spec]
-        offered = await self._factory.provider.available_models()
-        return list(dict.fromkeys([*([self._model] if self._model else []), *keyed, *offered]))
+        """The model in use first, then whatever else can be chosen."""
+        known = [] if self._model is None else [self._model]
+        return list(dict.fromkeys([*known, *await self._factory.offered()]))
 
     async def close(self) -> None:
-        await self._factory.provider.aclose()
+        await self._factory.close()
 
     async def _start(self, model: str | None) -> Session:
         named = None if model is None else models.spec(model, "/model")
