@@ -35,6 +35,9 @@ ABANDON_AFTER_MS = 5_000
 
 MAY_HAVE_HAPPENED = "Its effect may have happened, or may still happen: check before you repeat it."
 
+_ENDING_BYTES = 65_536
+"""Over the limit of a stream, so that a tool that stops by itself can still say why."""
+
 Emit = Callable[[str], None]
 
 
@@ -255,7 +258,7 @@ class _Attempt:
                 if isinstance(chunk, str):
                     kept.add(chunk)
                     self.emit(clean(chunk))
-                    if kept.total > MAX_STREAM_BYTES:
+                    if kept.total > MAX_STREAM_BYTES + _ENDING_BYTES:
                         text = f"{kept.text()}\n[stopped after {MAX_STREAM_BYTES:,} bytes of output]"
                         return _Said(text, kept.total)
                 elif isinstance(chunk, Result):

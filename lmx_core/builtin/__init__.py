@@ -1,0 +1,31 @@
+"""The tools lmx ships. Each is one small class with one instance, known by its name (TO-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lmx_core.builtin.bash import Bash
+from lmx_core.calls import Tool
+from lmx_core.errors import ConfigError
+
+_DEFAULT: tuple[Tool, ...] = (Bash(),)
+_SEARCH: tuple[Tool, ...] = ()
+
+REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH)}
+"""By the name a transcript records, so that a resume finds them again (PR-5)."""
+
+
+def default_tools(exclude: Iterable[str] = ()) -> list[Tool]:
+    """`read`, `write`, `edit` and `bash`, less those in `exclude`. Raises ConfigError for a name that is none of them."""
+    unknown = set(exclude) - {tool.name for tool in _DEFAULT}
+    if unknown:
+        known = ", ".join(tool.name for tool in _DEFAULT)
+        raise ConfigError(
+            f"exclude= names no default tool: {', '.join(sorted(unknown))}; the default tools are {known}"
+        )
+    return [tool for tool in _DEFAULT if tool.name not in exclude]
+
+
+def search_tools() -> list[Tool]:
+    """`grep` and `glob`."""
+    return list(_SEARCH)

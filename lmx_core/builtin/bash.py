@@ -1,0 +1,163 @@
+"""`bash`: runs a command through the environment and says how it ended, whatever it did (BA-1 to BA-4).
+
+A status other than 0 is news for the model and not a failure of the tool; reported as an error it would look the same as a
+shell that never started.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from lmx_core.calls import Chunk, Effects, Result, Runtime, ToolContext
+from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES, Data, Exit, Failed, OutputLimit, TimedOut, closing
+from lmx_core.errors import ToolError
+from lmx_core.tools.plain import Plain
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 600_000
+
+NON_INTERACTIVE = (
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+)
+"""Nobody is there to answer: what would wait for a person gets something that does not."""
+
+
+class Bash:
+    """Streams the output; the last line says the ending unless it is a plain success. `structured_content` has it typed:
+    `ending` is `exited` (`exit_status`), `timed_out` (`timeout_ms`) or `output_limit` (`max_output_bytes`); `ended` and
+    `left` name background processes.
+    """
+
+    name = "bash"
+    description = (
+        "Run a shell command in the working directory. No terminal, no input. Processes it leaves in the background are "
+        "ended with it."
+    )
+    schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
+        "type": "object",
+        "properties": {
+            "command": {"type": "string"},
+            "timeout_ms": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TIMEOUT_MS,
+                "description": f"Default {DEFAULT_TIMEOUT_MS}",
+            },
+        },
+        "required": ["command"],
+        "additionalProperties": False,
+    }
+    metadata = {  # noqa: RUF012 - as above
+        "origin": {"type": "built_in"},
+        "effects": Effects(effect="arbitrary", resource_types=["operating_system"]),
+        "runtime": Runtime(timeout_ms=MAX_TIMEOUT_MS, max_output_bytes=30_000),
+    }
+
+    async def run(self, args: dict[str, Any], context: ToolContext) -> AsyncIterator[Chunk]:
+        command = args["command"]
+        if not command.strip():
+            raise ToolError("The command is empty.")
+        asked = args.get("timeout_ms", DEFAULT_TIMEOUT_MS)
+        timeout_ms = min(asked, allowed_ms(context.deadline_ms))
+        ending: Exit | TimedOut | OutputLimit | Failed | None = None
+        written = _Written()
+        events = context.environment.run(command, cwd=context.cwd, timeout_ms=timeout_ms, env=NON_INTERACTIVE)
+        async with closing(events):
+            async for event in events:
+                if not isinstance(event, Data):
+                    ending = event
+                    break
+                yield written.piece(event.data)
+                if written.bytes > MAX_COMMAND_OUTPUT_BYTES:
+                    ending = OutputLimit(
+                        MAX_COMMAND_OUTPUT_BYTES
+                    )  # bytes that are no text grow when they are spelled out
+                    break
+        yield written.rest()
+        if ending is None or isinstance(ending, Failed):
+            raise ToolError(ending.reason if ending else "The environment did not say how the command ended.")
+        yield written.notes(_notes(ending, asked, silent=not written.anything))
+        yield Result(structured_content=_typed(ending))
+
+
+class _Written:
+    """The output as text, and what the notes behind it need to know of it."""
+
+    def __init__(self) -> None:
+        self._plain = Plain()
+        self._mid_line = False
+        self.bytes = 0
+        self.anything = False
+
+    def piece(self, data: bytes) -> str:
+        return self._noted(self._plain.feed(data))
+
+    def rest(self) -> str:
+        return self._noted(self._plain.end())
+
+    def notes(self, notes: Iterable[str]) -> str:
+        text = "\n".join(notes)
+        return f"\n{text}" if text and self._mid_line else text
+
+    def _noted(self, text: str) -> str:
+        if text:
+            self.bytes += len(text.encode())
+            self.anything = self.anything or not text.isspace()
+            self._mid_line = not text.endswith("\n")
+        return text
+
+
+def allowed_ms(deadline_ms: float) -> int:
+    """The longest a command may take within a call's deadline: time is kept to end it and to answer (BA-3)."""
+    return max(1, int(deadline_ms - min(5_000, deadline_ms / 10)))
+
+
+def _notes(ending: Exit | TimedOut | OutputLimit, asked: float, *, silent: bool) -> Iterator[str]:
+    match ending:
+        case Exit(status, ended, _):
+            if status:
+                yield f"[exit status {status}{_signal(status)}]"
+            if silent:
+                yield "[no output]"
+            if ended:
+                yield f"[background processes were ended with the command: {'; '.join(ended)}]"
+        case TimedOut(ms):
+            yield f"[timed out after {ms:,.0f} ms: the command and its process group were ended{_limit(ms, asked)}]"
+        case OutputLimit(limit):
+            yield f"[ended after {limit:,.0f} bytes of output]"
+    if ending.left:
+        yield f"[still running in a session of their own, no longer read: {'; '.join(ending.left)}]"
+
+
+def _limit(ms: float, asked: float) -> str:
+    if ms >= asked:
+        return ""
+    return (
+        f"; the session allows no more than this, {asked:,.0f} ms were asked for. Split the work into shorter commands"
+    )
+
+
+def _signal(status: int) -> str:
+    try:
+        return f", {signal.Signals(status - 128).name}" if status > 128 else ""
+    except ValueError:
+        return ""
+
+
+def _typed(ending: Exit | TimedOut | OutputLimit) -> dict[str, Any]:
+    """The ending for programs (BA-2)."""
+    match ending:
+        case Exit(status, ended, _):
+            typed: dict[str, Any] = {"ending": "exited", "exit_status": status}
+            if ended:
+                typed["ended"] = list(ended)
+        case TimedOut(ms):
+            typed = {"ending": "timed_out", "timeout_ms": int(ms)}
+        case OutputLimit(limit):
+            typed = {"ending": "output_limit", "max_output_bytes": int(limit)}
+    return typed | ({"left": list(ending.left)} if ending.left else {})

@@ -1,0 +1,91 @@
+"""Turns what a program wrote for a terminal into plain text, piece by piece (BA-1).
+
+A model reads colours as noise, NUL makes some providers refuse every later request, and a progress bar drawn ten thousand
+times fills the window. Handling each piece by itself is the obvious way and fails at the seams: a sequence, a character or a
+`\\r\\n` is cut wherever the pipe cuts it. So whatever may go on in the next piece is held until it comes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, modes
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, links
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
+    r"|\x1b[ -/]+[0-~]"  # charsets
+    r"|\x1b[0-OQ-WYZ\\`-~]"  # two characters
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+_UNFINISHED = re.compile(
+    r"(?:\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)|\x9b[0-?]*[ -/]*)\Z"
+)
+_OVERSTRUCK = re.compile(r"[^\x08\n]\x08")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+MAX_SEQUENCE_CHARS = 4_096
+"""A sequence that goes on longer is none; holding on would swallow the rest of the output."""
+
+MAX_LINE_CHARS = 16_384
+"""A line is passed on when it is complete, or as soon as it is longer than this."""
+
+
+class Plain:
+    """Feed bytes, get text: valid, without escape sequences, each line in its last state. Text comes out line by line."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._sequence = ""
+        self._line = ""
+
+    def feed(self, data: bytes) -> str:
+        return self._take(self._decoder.decode(data))
+
+    def end(self) -> str:
+        """What was still held: the last line without its newline."""
+        rest = self._take(self._decoder.decode(b"", final=True))
+        last = self._line + _visible(self._sequence)
+        self._line = self._sequence = ""
+        return rest + _last_state(last.removesuffix("\r"))
+
+    def _take(self, text: str) -> str:
+        text = self._without_sequences(self._sequence + text)
+        complete, newline, rest = (self._line + text).rpartition("\n")
+        self._line = _squeezed(rest)
+        out = _lines(complete) + newline
+        if len(self._line) > MAX_LINE_CHARS and not self._line.endswith("\r"):
+            out, self._line = out + _last_state(self._line), ""
+        return out
+
+    def _without_sequences(self, text: str) -> str:
+        self._sequence = ""
+        if "\x1b" in text or "\x9b" in text:
+            text = _SEQUENCE.sub("", text)
+            if (unfinished := _UNFINISHED.search(text)) and len(unfinished[0]) <= MAX_SEQUENCE_CHARS:
+                self._sequence, text = unfinished[0], text[: unfinished.start()]
+        text = text.replace("\x07", "")
+        return _visible(_OVERSTRUCK.sub("", text)) if _CONTROL.search(text) else text
+
+
+def _visible(text: str) -> str:
+    """Control characters in a form that does nothing: `\\x00`."""
+    return _CONTROL.sub(lambda match: "" if match[0] == "\b" else f"\\x{ord(match[0]):02x}", text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(_last_state, text.split("\n"))) if "\r" in text else text
+
+
+def _last_state(line: str) -> str:
+    """What a terminal would show in the end of a line that was drawn over itself."""
+    if "\r" not in line:
+        return line
+    return next((state for state in reversed(line.split("\r")) if state), "")
+
+
+def _squeezed(line: str) -> str:
+    """An unfinished line without the states that are already drawn over; a final `\\r` may yet become `\\r\\n`."""
+    if "\r" not in line:
+        return line
+    return _last_state(line) + ("\r" if line.endswith("\r") else "")
