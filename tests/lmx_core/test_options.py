@@ -306,3 +306,18 @@ def test_the_clock_of_a_test_is_a_clock() -> None:
         assert validate({"clock": clock}).clock is clock
 
     asyncio.run(main())
+
+
+# --- the page about them --------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "harness.md"
+
+
+def test_the_reference_page_has_the_same_table() -> None:
+    """Names, their order and both marks are those of the code."""
+    table = PAGE.read_text("utf-8").partition("## Options")[2].partition("## Harness")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `")
+    ]
+    told = [(row[0].strip("`"), row[3].split()) for row in rows]
+    assert told == [(name, ["H"] * row.harness + ["R"] * row.restored) for name, row in OPTIONS.items()]
