@@ -47,6 +47,7 @@ class Sent:
         self._bytes = 0
         self._synthetic: list[str] = []
         self._digest = hashlib.sha256()
+        self._before: tuple[Any, ...] | None = None
 
     def add(self, entry: Entry, *, sent: bool = True) -> None:
         if not in_conversation(entry):
@@ -54,6 +55,8 @@ class Sent:
         if not sent:
             self._joined = False
             return
+        runs = [list(run) for run in self._runs[-1:]]
+        self._before = (self._digest.copy(), self._bytes, self._count, len(self._runs), runs, len(self._synthetic))
         line = _canonical(entry)
         self._digest.update(line + b"\n")
         self._bytes += len(line)
@@ -66,6 +69,16 @@ class Sent:
         else:
             self._runs.append([entry.seq, entry.seq])
         self._joined = True
+
+    def retract(self) -> None:
+        """Takes back the last entry that was added as sent: the projection leaves it out after all (LL-6)."""
+        if self._before is None:
+            return
+        self._digest, self._bytes, self._count, runs, last, synthetic = self._before
+        self._runs[max(0, runs - 1) :] = last
+        del self._synthetic[synthetic:]
+        self._joined = False
+        self._before = None
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Sent:
