@@ -28,11 +28,15 @@ from lmx_core import (
     resume_session,
     start_session,
 )
+from lmx_core.clock import SystemClock, deadline
 from lmx_core.extensions import EnvironmentContext, Permissions, Search, Workspace
 from lmx_core.permissions import Handle
 from lmx_core.providers.catalog import PROVIDERS
 from lmx_core.tasks import run_in_thread
 
+_OLLAMA = "ollama:"
+_LOOKUP_MS = 1_250
+"""To connect and to answer; a daemon on this machine that takes longer is as good as none (C8-1)."""
 _DECIDED_BY = {
     "flag": "--permission-mode",
     "default": "the default",
@@ -71,9 +75,42 @@ class SessionFactory:
             credentials=Scrub(allow=settings.get("credential_allowlist", [])) if scrub else Inherit(), environ=environ
         )
 
-    def choice(self) -> models.Choice | None:
-        """The model of a new session, None when nothing decides. Raises CommandError for one that does not parse."""
+    def named(self) -> models.Choice | None:
+        """The model of a new session as far as it can be told without asking anybody.
+
+        Raises CommandError for a named one that does not parse.
+        """
         return models.choose(self.settings, self.key_names, state.remembered_model(self.settings.state))
+
+    async def choose(self) -> models.Choice:
+        """The model of a new session by all rules of cli.md 8.3. Raises CommandError where none is left."""
+        choice = self.named()
+        if choice is not None and not (choice.source == "remembered" and choice.model.startswith(_OLLAMA)):
+            return choice
+        served = await self._served()
+        if choice is not None:
+            if choice.model in served:
+                return choice
+            self.notices.append(f"{choice.model} is not served any more; another model was chosen for now")
+            choice = models.choose(self.settings, self.key_names, None)
+        if choice is None:
+            choice = models.local(served, self.settings)
+            if choice is None:
+                raise models.no_model()
+            self.notices.append(
+                f"no model was named and no key is set, so {choice.model} of the local Ollama answers; serve it with a "
+                f"large context, such as OLLAMA_CONTEXT_LENGTH=65536"
+            )
+        return choice
+
+    async def _served(self) -> list[str]:
+        """The models of a local Ollama that can call tools, [] where none runs."""
+        try:
+            async with deadline(SystemClock(), _LOOKUP_MS):
+                found: list[str] = await self.provider.available_models("ollama")
+        except TimeoutError:
+            return []
+        return found
 
     def check(self, model: str) -> None:
         """Raises CommandError for what is known to be wrong with a model before anything is written, such as no key."""

@@ -6,6 +6,7 @@ no address of a server. Nothing is asked of any model.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import platform
 import sys
@@ -19,6 +20,7 @@ from lmx.cli import opening
 from lmx.config import layers, logs
 from lmx.config import model as models
 from lmx.config.layers import Settings
+from lmx.exit_status import CommandError
 from lmx.output import lines
 from lmx_core import Harness, explain
 from lmx_core.providers.catalog import BY_NAME, PROVIDERS
@@ -58,8 +60,19 @@ def _model(line: argv.Line, factory: SessionFactory) -> tuple[str, str]:
     """The model and what chose it; where nothing does, the placeholder that stands for it."""
     if line.has("resume") and not line.has("model"):
         return opening.recorded_model(line, factory), "transcript"
-    choice = factory.choice()
-    return (models.FIXED, "placeholder") if choice is None else (choice.model, choice.source)
+    return asyncio.run(_chosen(factory))
+
+
+async def _chosen(factory: SessionFactory) -> tuple[str, str]:
+    try:
+        choice = await factory.choose()
+    except CommandError as error:
+        if error.category != "auth":
+            raise
+        return models.FIXED, "placeholder"
+    finally:
+        await factory.close()
+    return choice.model, choice.source
 
 
 def _defaults(settings: Settings) -> dict[str, str]:

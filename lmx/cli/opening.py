@@ -14,24 +14,16 @@ from lmx_core import Session
 from lmx_core.errors import LmxError
 
 
-def check(line: argv.Line, factory: SessionFactory) -> None:
-    """Raises CommandError for a model that cannot be used, before anything is opened or written (C1-40, cli.md 8.4)."""
-    if not (line.has("resume") or line.has("continue")):
-        factory.check(chosen(factory))
-    elif (named := line.get("model")) is not None:
-        factory.check(models.spec(named, "--model"))
-
-
-def chosen(factory: SessionFactory) -> str:
-    """The model of a new session. Raises CommandError where nothing decides."""
-    choice = factory.choice()
-    if choice is None:
-        raise models.no_model()
-    return choice.model
-
-
 async def open_session(line: argv.Line, factory: SessionFactory, *, model: str | None = None) -> Session:
-    """The session the line asks for, on `model` where one is given. Raises CommandError or LmxError; then none is open."""
+    """The session the line asks for, on `model` where one is given.
+
+    Raises CommandError or LmxError; then nothing is open and nothing was written. A named model is looked at before the
+    session is looked for, and its key before anything is claimed (C1-40, cli.md 8.4).
+    """
+    if model is None and (named := line.get("model")) is not None:
+        model = models.spec(named, "--model")
+    if model is not None:
+        factory.check(model)
     directory = factory.settings.sessions_dir
     if (ref := line.get("resume")) is not None:
         return await take_up(factory, await sessions.resolve(directory, ref), model=model)
@@ -40,7 +32,7 @@ async def open_session(line: argv.Line, factory: SessionFactory, *, model: str |
         if newest is not None:
             return await take_up(factory, newest.id, model=model)
         factory.notices.append(f"no earlier session ran in {factory.cwd}; this is a new one")
-    model = model or chosen(factory)
+    model = model or (await factory.choose()).model
     factory.check(model)
     return await factory.new(model)
 

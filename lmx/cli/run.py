@@ -44,7 +44,6 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
         output.notice(notice)
     try:
         text = prompt.read(line.words, output.notice)
-        opening.check(line, factory)
         outcome = asyncio.run(_Run(line, factory, output).answer(text))
     except CommandError as error:
         outcome = result.failed(error)

@@ -37,7 +37,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
     logs.start(settings.state, environ, factory.secrets, screen=True)
     factory.notices += settings.notices
-    factory.choice()  # a model that does not parse is told here, where run tells it too (C1-22)
+    factory.named()  # a model that does not parse is told here, where run tells it too (C1-22)
     return asyncio.run(show(ScreenHost(line, factory)))
 
 
@@ -70,8 +70,7 @@ class ScreenHost:
         self.history_path = None if directory is None else directory / "history.jsonl"
         self.log = logging.getLogger("lmx.tui")
         self._line, self._factory = line, factory
-        self._model: str | None = None
-        self._opened = False
+        self._choice: models.Choice | None = None
 
     def resume_hint(self, session_id: str) -> str:
         """What to say when the screen is gone (C1-27)."""
@@ -97,7 +96,7 @@ class ScreenHost:
 
     async def models(self) -> list[str]:
         """The model in use first, then whatever else can be chosen."""
-        known = [] if self._model is None else [self._model]
+        known = [] if self._choice is None else [self._choice.model]
         return list(dict.fromkeys([*known, *await self._factory.offered()]))
 
     async def close(self) -> None:
@@ -106,22 +105,17 @@ class ScreenHost:
     async def _start(self, model: str | None) -> Session:
         named = None if model is None else models.spec(model, "/model")
         if self._line.has("resume") or self._line.has("continue"):
-            session = await opening.open_session(self._line, self._factory, model=named)
-        else:
-            session = await self._new(named)
-        self._opened = True
-        return session
+            return await opening.open_session(self._line, self._factory, model=named)
+        return await self._new(named)
 
     async def _new(self, named: str | None = None) -> Session:
-        choice = self._factory.choice()
-        model = named or self._model or (choice.model if choice else None)
-        if model is None:
-            raise models.no_model()
-        self._factory.check(model)
-        session = await self._factory.new(model)
-        if named is not None or (choice is not None and choice.named and choice.model == model):
-            await run_in_thread(state.remember_model, self._factory.settings.state, model)
-        self._model = model
+        """A fresh session on the model that was named last, else on the one chosen by the rules."""
+        choice = models.Choice(named, "flag") if named else self._choice or await self._factory.choose()
+        self._factory.check(choice.model)
+        session = await self._factory.new(choice.model)
+        if choice.named:
+            await run_in_thread(state.remember_model, self._factory.settings.state, choice.model)
+        self._choice = choice
         return session
 
     async def _resume(self, ref: str) -> Session:

@@ -5,7 +5,7 @@ The choice keeps what made it: a person who did not name a model must be able to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -19,7 +19,7 @@ FIXED = "anthropic:claude-sonnet-5"
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """`source`: flag, LMX_MODEL, config, provider_config, remembered, provider_key, placeholder or transcript."""
+    """`source`: flag, LMX_MODEL, config, provider_config, remembered, provider_key, ollama, placeholder or transcript."""
 
     model: str
     source: str
@@ -68,6 +68,16 @@ def choose(settings: Settings, keys: Collection[str], remembered: str | None) ->
             pin = settings.get(f"providers.{info.name}.model")
             return Choice(_of(info.name, pin) if pin else info.default_spec, "provider_key")
     return None
+
+
+def local(served: Sequence[str], settings: Settings) -> Choice | None:
+    """The model of a local Ollama to start on: the one the configuration names, else the one changed last (C8-2)."""
+    pin = settings.get("providers.ollama.model")
+    pinned = [
+        model for model in served if pin and model.removesuffix(":latest") == _of("ollama", pin).removesuffix(":latest")
+    ]
+    chosen = [*pinned, *served]
+    return Choice(chosen[0], "ollama") if chosen else None
 
 
 def spec(text: str, where: str) -> str:

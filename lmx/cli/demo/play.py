@@ -58,7 +58,7 @@ class DemoFactory(SessionFactory):
         super().__init__(settings, cwd=folder, environ=environ, interactive=mode == "ask", bare=True)
         self.provider, self.store = model.scripted(pace_ms), MemoryStore()
 
-    def choice(self) -> Choice:
+    async def choose(self) -> Choice:
         return Choice(model.NAME, "placeholder")
 
     def check(self, model: str) -> None:
