@@ -17,11 +17,12 @@ from lmx_core.errors import ConfigError, Failure
 from lmx_core.providers import catalog
 from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.catalog import ProviderInfo
-from lmx_core.providers.failures import AttemptFailed, Place
+from lmx_core.providers.failures import AttemptFailed, Place, broken_stream
 from lmx_core.providers.http import Http
+from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.anthropic import AnthropicMessages
-from lmx_core.providers.wire.base import Target, Wire
+from lmx_core.providers.wire.base import UNANSWERED, Target, Wire
 from lmx_core.providers.wire.openai_chat import OpenAIChat
 from lmx_core.request import Error, Request, ToolSpec
 
@@ -52,6 +53,7 @@ class DefaultProvider:
     - `environ`: where key variables and `OLLAMA_HOST` are looked up; None is the process's own, at the time of the request.
     - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. `ollama:` waits at least 15 minutes (OL-2).
     - `local_max_tokens`: output limit of `ollama:` where the request sets none; None sends none (OL-1).
+    - `ollama_window`: whether the daemon is asked for a model's window, before the first request and after every answer (OL-3).
 
     Raises ConfigError for a base URL that is none. Its repr shows its name only.
     """
@@ -65,6 +67,7 @@ class DefaultProvider:
         connect_timeout_ms: int = 15_000,
         idle_timeout_ms: int = 120_000,
         local_max_tokens: int | None = 16_384,
+        ollama_window: bool = True,
         clock: Clock | None = None,
     ):
         for url in [base_url] if isinstance(base_url, str) else (base_url or {}).values():
@@ -74,6 +77,7 @@ class DefaultProvider:
         self._environ = environ
         self._idle_ms = idle_timeout_ms
         self._local_max_tokens = local_max_tokens
+        self._ollama_window = ollama_window
         self._http = Http(connect_timeout_ms, clock or SystemClock())
         self._wires: dict[str, Wire] = {wire.name: wire for wire in (AnthropicMessages(), OpenAIChat())}
 
@@ -96,6 +100,7 @@ class DefaultProvider:
             emit(Error(failed.failure))
 
     async def _attempt(self, route: Route, request: Request, answer: Answer) -> None:
+        decoder = route.wire.decoder(answer, route.target)
         idle_ms = max(self._idle_ms, LOCAL_IDLE_FLOOR_MS) if route.info.name == "ollama" else self._idle_ms
         await self._http.stream(
             route.place,
@@ -103,9 +108,18 @@ class DefaultProvider:
             route.wire.headers(route.key),
             route.wire.body(request, route.target),
             answer,
-            route.wire.decoder(answer, route.target),
+            decoder,
             idle_ms,
         )
+        stop = decoder.finish()
+        if stop is None:
+            text = "ended its stream before the answer was whole"
+            raise AttemptFailed(broken_stream(route.place, "incomplete_stream", text))
+        if stop == UNANSWERED:
+            raise AttemptFailed(broken_stream(route.place, "unanswered", "sent an empty answer"))
+        if (tokens := await self._window(route)) is not None:
+            answer.window(tokens)
+        answer.finish(stop)
 
     def check(self, model: str, tools: Sequence[ToolSpec] = ()) -> Failure | None:
         """A wrong spec, an unknown provider, a missing key, a schema the wire refuses; without asking anybody (PV-5)."""
@@ -115,9 +129,26 @@ class DefaultProvider:
             return failed.failure
         return route.wire.check(route.target, tools)
 
+    async def context_window(self, model: str) -> int | None:
+        """The window in tokens that an Ollama daemon serves; other servers are not asked."""
+        try:
+            return await self._window(self._route(model))
+        except AttemptFailed:
+            return None
+
+    async def _window(self, route: Route) -> int | None:
+        if route.info.name != "ollama" or not self._ollama_window:
+            return None
+        return await self._daemon(route).window(route.target.model)
+
+    def _daemon(self, route: Route) -> Daemon:
+        root = route.wire.root(route.target.base_url)
+        return Daemon(self._http, route.place, root, route.wire.headers(route.key))
+
     async def available_models(self, provider: str | None = None) -> list[str]:
         """Specs the servers offer now: of one provider, or of all that have a key. What cannot be asked offers nothing."""
-        names = [provider] if provider else [info.name for info in catalog.PROVIDERS if self._key(info)[0]]
+        usable = (info.name for info in catalog.PROVIDERS if self._key(info)[0] or not info.key_variables)
+        names = [provider] if provider else list(usable)
         found: list[str] = []
         for name in names:
             try:
@@ -127,6 +158,8 @@ class DefaultProvider:
         return found
 
     async def _models(self, route: Route) -> list[str]:
+        if route.info.name == "ollama":
+            return [str(ModelSpec("ollama", name)) for name in await self._daemon(route).models()]
         url = route.wire.root(route.target.base_url) + "/models"
         data = await self._http.get(route.place, url, route.wire.headers(route.key), LOOKUP_MS)
         try:

@@ -27,7 +27,7 @@ from lmx_core.providers.failures import (
     unreachable,
 )
 from lmx_core.providers.wire.answer import Answer
-from lmx_core.providers.wire.base import UNANSWERED, Decoder, ErrorEvent, Malformed
+from lmx_core.providers.wire.base import Decoder, ErrorEvent, Malformed
 from lmx_core.providers.wire.sse import Events, EventTooLong
 from lmx_core.tasks import run_in_thread
 
@@ -61,7 +61,7 @@ class Http:
         decoder: Decoder,
         idle_ms: int,
     ) -> None:
-        """Sends `body` and lets `decoder` fold the answer; emits it when it is whole. Raises `AttemptFailed`."""
+        """Sends `body` and lets `decoder` fold the answer, to the end of the response. Raises `AttemptFailed`."""
         client = await self._client(place, url)
         httpx = import_module("httpx2")
         try:
@@ -126,7 +126,6 @@ class Http:
             raise AttemptFailed(broken_stream(place, "malformed_stream", str(error))) from None
         except ErrorEvent as error:
             raise AttemptFailed(judge(place, error.reported, None)) from None
-        _conclude(place, answer, decoder)
 
     async def _whole(self, place: Place, response: httpx2.Response, decoder: Decoder) -> bool:
         """Whether the server answered in one piece although it was asked to stream."""
@@ -238,15 +237,6 @@ async def _bounded(response: httpx2.Response, limit: int) -> bytes:
         if size >= limit:
             break
     return b"".join(parts)[:limit]
-
-
-def _conclude(place: Place, answer: Answer, decoder: Decoder) -> None:
-    stop = decoder.finish()
-    if stop is None:
-        raise AttemptFailed(broken_stream(place, "incomplete_stream", "ended its stream before the answer was whole"))
-    if stop == UNANSWERED:
-        raise AttemptFailed(broken_stream(place, "unanswered", "sent an empty answer"))
-    answer.finish(stop)
 
 
 def _config(place: Place, text: str) -> Failure:

@@ -14,6 +14,7 @@ from lmx_core.entry import valid_text
 from lmx_core.providers.base import Emit
 from lmx_core.providers.wire.base import arguments
 from lmx_core.request import (
+    ContextWindow,
     Done,
     Message,
     ResponseMetadata,
@@ -76,6 +77,10 @@ class Answer:
         if self.resolved_model is None and resolved_model:
             self.resolved_model = resolved_model
             self._emit(ResponseMetadata(resolved_model=resolved_model, status=status))
+
+    def window(self, tokens: int) -> None:
+        """The window the server says it serves."""
+        self._emit(ContextWindow(tokens))
 
     def add(self, kind: str, piece: str) -> None:
         """A piece of `text` or `thinking`."""

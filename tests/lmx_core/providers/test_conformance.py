@@ -170,7 +170,7 @@ async def test_gw_1_the_base_url_moves_the_address_and_nothing_else(adapter: Ada
         provider = adapter.provider(m.url + "/s/one")
         for _ in range(3):
             assert (await attempt(provider, request(adapter))).text == "ok"
-        paths = {r["path"] for r in m.requests()}
+        paths = {r["path"] for r in m.requests("main")}
         hidden = m.requests()[0]["headers"]
         assert await base.available_models(provider, adapter.spec.partition(":")[0]) == [
             f"{adapter.spec.partition(':')[0]}:{name}" for name in ("mock-model", "mock-one")
