@@ -226,7 +226,7 @@ async def test_c8_2_models_that_can_call_tools_newest_first() -> None:
 
 
 def test_httpx2_is_imported_by_the_first_request_only() -> None:
-    """LL-1's sense for our own door: importing and constructing starts nothing and loads no network library."""
+    """Importing and constructing starts nothing and loads no network library."""
     code = (
         "import sys; from lmx_core.providers.default import DefaultProvider; p = DefaultProvider(environ={}); "
         "p.check('anthropic:m'); bad = {'httpx2', 'httpcore2', 'h11', 'ssl', 'pydantic', 'httpx'} & set(sys.modules); "
