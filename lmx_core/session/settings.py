@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lmx_core import builtin
+from lmx_core.builtin import REGISTRY, default_tools
 from lmx_core.calls import Descriptor, Tool
 from lmx_core.environment.base import Environment
 from lmx_core.environment.local import LocalEnvironment
@@ -63,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 def settle(options: Options, model: str) -> Settings:
     """The configuration that `options` describe. Raises ConfigError for an invalid catalog (TO-4)."""
-    tools = tuple(builtin.default_tools() if options.tools is None else options.tools)
+    tools = tuple(default_tools() if options.tools is None else options.tools)
     everything = Catalog([*tools, *options.host_tools])
     withheld = set(options.disabled_tools)
     catalog = Catalog([tool for tool in everything.tools if tool.name not in withheld])
@@ -89,5 +89,5 @@ def _entry(descriptor: Descriptor | None, *, disabled: bool) -> dict[str, Any]:
 
 def references(tools: tuple[Tool, ...], registry: Mapping[str, Tool]) -> list[str]:
     """The names by which a resume finds these tools again; a configured instance has none (TO-2)."""
-    known = {id(tool): name for name, tool in {**builtin.REGISTRY, **registry}.items()}
+    known = {id(tool): name for name, tool in {**REGISTRY, **registry}.items()}
     return [known[id(tool)] for tool in tools if id(tool) in known]
