@@ -353,7 +353,7 @@ def _restored_tools(references: Sequence[str], registry: object) -> list[Tool]:
         registry = {}  # `validate` refuses it with its own words
     known = {**REGISTRY, **registry} if isinstance(registry, Mapping) else dict(REGISTRY)
     for reference in references:
-        if reference not in known:
+        if not isinstance(reference, str) or reference not in known:
             raise ConfigError(
                 f"the transcript names the tool {reference!r}, which this host does not know; pass tools= to choose the "
                 "tools, or tool_registry= to name it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,28 @@ def test_the_reference_page_has_the_same_table() -> None:
     ]
     told = [(row[0].strip("`"), row[3].split()) for row in rows]
     assert told == [(name, ["H"] * row.harness + ["R"] * row.restored) for name, row in OPTIONS.items()]
+
+
+# --- tools by reference ---------------------------------------------------------------------------------------
+
+
+def test_pr_5_tools_come_back_through_what_this_host_knows() -> None:
+    """PR-5, OPT-20: built-in names and `tool_registry`; a name is data and imports nothing."""
+    mine = Echo()
+    made = layered({"tool_registry": {"echo": mine}}, {}, {"tools": ["bash", "echo"]})
+    assert [tool.name for tool in made["tools"]] == ["bash", "echo"] and made["tools"][1] is mine
+    for unknown in ("os.system", "lmx_core.builtin.bash:Bash", "deploy", ["bash"], 7):
+        with pytest.raises(ConfigError, match="pass tools="):
+            layered({}, {}, {"tools": [unknown]})
+    assert "antigravity" not in sys.modules
+    with pytest.raises(ConfigError):
+        layered({}, {}, {"tools": ["antigravity"]})
+    assert "antigravity" not in sys.modules
+
+
+def test_pr_5_tools_given_now_make_the_recorded_names_irrelevant() -> None:
+    """PR-5: the advice works: with `tools=` an unknown name is not even looked up."""
+    mine = Echo()
+    assert layered({"tools": [mine]}, {}, {"tools": ["gone"]})["tools"] == [mine]
+    assert layered({}, {"tools": []}, {"tools": ["gone"]})["tools"] == []
+    assert "tools" not in layered({}, {}, {"tools": None}) and layered({}, {}, {"tools": []})["tools"] == []
