@@ -56,7 +56,7 @@ def test_pr_7_the_library_reads_no_file_by_itself(repo: Path, monkeypatch: pytes
     assert assemble(Harness(), [Permissions, Search]).system is UNSET
 
 
-def test_c3_9_a_resume_replaces_the_layer_and_stacks_nothing(repo: Path) -> None:
+def test_a_resume_replaces_the_layer_and_stacks_nothing(repo: Path) -> None:
     recorded = assemble(Harness.new(system="my own base"), [workspace(repo), environment(repo)]).system
     (repo / "AGENTS.md").write_text("use spaces\n")
     resumed = assemble(

@@ -96,17 +96,17 @@ def test_ex_7_names_wrappers_limits_hooks_and_changed_fields() -> None:
     assert report["host_overrides"] == ["max_requests", "system"]
 
 
-def test_c1_87_two_tools_of_one_name_are_a_collision() -> None:
+def test_two_tools_of_one_name_are_a_collision() -> None:
     assert explain(full())["collisions"] == [{"name": "a", "origins": ["host_module", "configured_instance"]}]
     assert explain(Harness.new(tools=[Tool("a")]))["collisions"] == []
 
 
-def test_c1_86_nothing_private_is_in_it() -> None:
-    """C1-86: prompts, callbacks, private options, credentials and host state are left out."""
+def test_nothing_private_is_in_it() -> None:
+    """Prompts, callbacks, private options, credentials and host state are left out."""
     assert CANARY not in json.dumps(explain(full(), {"harness_context": {"x": CANARY}}))
 
 
-def test_c1_90_equal_input_gives_equal_bytes() -> None:
+def test_equal_input_gives_equal_bytes() -> None:
     assert json.dumps(explain(full())) == json.dumps(explain(full()))
 
 

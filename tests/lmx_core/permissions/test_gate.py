@@ -234,7 +234,6 @@ def test_what_git_would_run_is_no_plain_edit(project: Path, path: str) -> None:
 def test_every_path_a_foreign_tool_could_mean_must_be_inside(
     project: Path, arguments: dict[str, Any], kind: type
 ) -> None:
-    """RL-2 as far as it goes without rules: a call is allowed only when each of its parts is."""
     assert isinstance(decide("own_writer", "accept_edits", arguments=arguments, cwd=project), kind)
 
 
@@ -268,10 +267,8 @@ ORDER = [
 
 
 @pytest.mark.parametrize(("hooks", "name", "mode", "letter", "by"), ORDER)
-def test_pm_2_the_first_that_applies_decides(
-    hooks: tuple[Any, ...], name: str, mode: str, letter: str, by: str
-) -> None:
-    """PM-2: deny, read_only, an express approval, an ask, full_auto, `always`, the mode."""
+def test_the_first_that_applies_decides(hooks: tuple[Any, ...], name: str, mode: str, letter: str, by: str) -> None:
+    """cli.md 5.4 without rules: deny, read_only, an express approval, an ask, full_auto, `always`, the mode."""
     verdict = decide(name, mode, hooks=hooks)
     assert LETTER[type(verdict)] == letter
     assert by == verdict.decision.rule or by in verdict.decision.sentence
@@ -305,8 +302,8 @@ def test_a_gate_that_breaks_lets_nothing_through() -> None:
 # --- asking, and where nobody answers -------------------------------------------------------------------------
 
 
-def test_pm_4_a_question_carries_mode_reason_and_suggestions() -> None:
-    """PM-4, C5-1: an edit may suggest the mode for edits; a command suggests nothing wider than itself."""
+def test_a_question_carries_mode_reason_and_suggestions() -> None:
+    """An edit may suggest the mode for edits; a command suggests nothing wider than itself."""
     edit = decide("edit", "ask").details["permission"]
     assert edit["mode"] == "ask" and edit["reason"].startswith("edit changes ./sub/a.txt")
     assert [suggestion["mode"] for suggestion in edit["suggestions"]] == ["accept_edits"]
@@ -350,14 +347,14 @@ def test_an_unknown_mode_lists_every_name(name: Any) -> None:
     assert all(known in str(caught.value) for known in [*MODES, *SYNONYMS])
 
 
-def test_pm_5_c5_4_cycling_goes_round_and_never_reaches_full_auto() -> None:
+def test_c5_4_cycling_goes_round_and_never_reaches_full_auto() -> None:
     handle = Handle("ask")
     assert [handle.cycle() for _ in range(5)] == ["accept_edits", "auto", "read_only", "ask", "accept_edits"]
     handle.set_mode("bypassPermissions")
     assert handle.mode == "full_auto" and handle.cycle() == "ask"
 
 
-def test_pm_5_a_switch_holds_for_the_next_decision_of_every_session() -> None:
+def test_a_switch_holds_for_the_next_decision_of_every_session() -> None:
     handle = Handle("ask", source="flag")
     gates = [Gate(handle), Gate(handle)]
     context = ToolContext(

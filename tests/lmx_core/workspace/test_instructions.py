@@ -197,7 +197,7 @@ def one_notice(found: Instructions, *words: str) -> None:
 
 @pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "sub/up/secret", "../repo-public/x"])
 def test_c12_14_a_link_out_of_the_repository_is_skipped_with_one_notice(repo: Path, home: Path, target: str) -> None:
-    """C12-14, C3-44: on the real path, through a chain of links too."""
+    """C12-14: on the real path, through a chain of links too."""
     put(repo.parent / "secret", "canary")
     put(repo.parent / "repo-public/x", "canary")
     (repo / "sub/up").symlink_to("../..")
@@ -222,7 +222,7 @@ def test_links_inside_the_repository_work(repo: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("link", [".ssh/id_rsa", ".SSH/id_rsa", ".aws/credentials", ".netrc", ".lmx/config.toml"])
 def test_c12_14_no_file_of_a_repository_reaches_credentials(tmp_path: Path, link: str) -> None:
-    """C12-14, C7-5: in any letter case, even when the home itself is the repository."""
+    """C12-14: in any letter case, even when the home itself is the repository."""
     home = tmp_path / "home"
     (home / ".git").mkdir(parents=True)
     put(home / link, "canary")
@@ -230,7 +230,12 @@ def test_c12_14_no_file_of_a_repository_reaches_credentials(tmp_path: Path, link
     one_notice(discover(home, home=home), "AGENTS.md", "credentials")
 
 
-def test_every_credential_location_is_closed(tmp_path: Path) -> None:
+def test_c7_5_every_credential_location_is_closed(tmp_path: Path) -> None:
+    """C7-5: the list of cli.md 6, and ~/.npmrc."""
+    assert set(CREDENTIAL_LOCATIONS) == set(
+        ".ssh .aws .gnupg .netrc .git-credentials .config/git/credentials .pypirc .config/gh .config/gcloud .azure .docker "
+        ".kube .codex/auth.json .claude/.credentials.json .lmx .npmrc".split()
+    )
     home = tmp_path / "home"
     (home / ".git").mkdir(parents=True)
     for location in CREDENTIAL_LOCATIONS:
