@@ -64,6 +64,11 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     retry: dict[str, Any] | None = None
     stop_hook_active: bool = False
 
+    @property
+    def root_session_id(self) -> str | None:
+        """The session at the top: this one, since none is started inside another."""
+        return self.session_id
+
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
     """What the chain says about a call: `call` is the one to run, rewritten or not."""

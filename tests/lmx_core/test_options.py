@@ -15,11 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmx_core.clock import FOREVER, ManualClock, SystemClock
+from lmx_core.environment.credentials import Inherit
+from lmx_core.environment.local import LocalEnvironment
 from lmx_core.errors import ConfigError
 from lmx_core.harness.harness import FIELDS, OPTION_FIELDS, Harness
 from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, Options, layered, validate
 from lmx_core.prompt import default
+from lmx_core.session.settings import settle
 from lmx_core.turn.guard import StandardGuard
 
 
@@ -347,3 +350,12 @@ def test_pr_5_tools_given_now_make_the_recorded_names_irrelevant() -> None:
     assert layered({"tools": [mine]}, {}, {"tools": ["gone"]})["tools"] == [mine]
     assert layered({}, {"tools": []}, {"tools": ["gone"]})["tools"] == []
     assert "tools" not in layered({}, {}, {"tools": None}) and layered({}, {}, {"tools": []})["tools"] == []
+
+
+def test_what_start_supplies_where_nobody_chose(tmp_path: Path) -> None:
+    """OPT-16, OPT-27, OPT-29: the four tools, the shipped guard, the local machine with its whole environment."""
+    settled = settle(validate({"cwd": tmp_path}), "scripted:x")
+    assert settled.catalog.names == ["read", "write", "edit", "bash"]
+    assert isinstance(settled.options.guard, StandardGuard)
+    assert isinstance(settled.environment, LocalEnvironment)
+    assert isinstance(settled.environment.credentials(), Inherit)

@@ -107,6 +107,7 @@ def test_hk_3_hooks_see_where_and_for_whom_the_call_is() -> None:
     before(look, look, session_id="s", session="handle", runtime="rt", descriptor=descriptor, park=nobody)
     first, second = seen
     assert (first.cwd, first.environment, first.session_id, first.session) == (Path("/w"), "env", "s", "handle")
+    assert first.root_session_id == "s"
     assert (first.runtime, first.tool_descriptor, first.can_ask) == ("rt", descriptor, True)
     assert (first.approved_by, second.approved_by) == (None, "first")
 
