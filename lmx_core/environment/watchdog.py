@@ -24,9 +24,9 @@ while read -r sign group; do
     [ "$sign" = + ] && groups="$groups $group"
 done
 [ -n "$groups" ] || exit 0
-for group in $groups; do kill -TERM -- "-$group"; done
+for group in $groups; do kill -s TERM -- "-$group"; done
 sleep 2
-for group in $groups; do kill -KILL -- "-$group"; done
+for group in $groups; do kill -s KILL -- "-$group"; done
 """
 
 
