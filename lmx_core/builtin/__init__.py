@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lmx_core.builtin.bash import Bash
+from lmx_core.builtin.glob import Glob
+from lmx_core.builtin.grep import Grep
 from lmx_core.calls import Tool
 from lmx_core.errors import ConfigError
 
 _DEFAULT: tuple[Tool, ...] = (Bash(),)
-_SEARCH: tuple[Tool, ...] = ()
+_SEARCH: tuple[Tool, ...] = (Grep(), Glob())
 
 REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH)}
 """By the name a transcript records, so that a resume finds them again (PR-5)."""

@@ -1,0 +1,138 @@
+"""Glob patterns and ignore files as regular expressions over relative paths: pure, and the same whatever lists the files.
+
+Leaving a pattern to `rg`, `git` or `find` would give three answers: each has its own idea of `**`, of braces, and of a pattern
+without a slash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MAX_PATTERN_CHARS = 1_000
+_MAGIC = re.compile(r"[*?\[{\\]")
+
+
+def has_magic(pattern: str) -> bool:
+    return _MAGIC.search(pattern) is not None
+
+
+def fixed_folder(pattern: str) -> str:
+    """The leading folders of a pattern that are plain names: where a search may begin. `src/a/*.py` gives `src/a`."""
+    parts = pattern.split("/")[:-1]
+    plain = next((i for i, part in enumerate(parts) if has_magic(part)), len(parts))
+    return "/".join(parts[:plain])
+
+
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Matches whole relative paths. Raises ValueError for a pattern that is empty, too long, or broken.
+
+    `*` and `?` stay within a name, `**` spans folders, `{a,b}` and `[a-z]` are choices, a final `/` means all below. A pattern
+    without a slash is compared with names at any depth.
+    """
+    pattern = pattern.removeprefix("./")
+    if not pattern or len(pattern) > MAX_PATTERN_CHARS:
+        raise ValueError(f"a glob pattern has 1 to {MAX_PATTERN_CHARS} characters")
+    if pattern.endswith("/"):
+        pattern += "**"
+    anywhere = "" if "/" in pattern else "(?:.*/)?"
+    try:
+        return re.compile(anywhere + _expression(pattern, braces=True), re.DOTALL)
+    except re.error as error:
+        raise ValueError(f"not a glob pattern: {error}") from None
+
+
+def _expression(pattern: str, *, braces: bool) -> str:
+    out: list[str] = []
+    depth, i = 0, 0
+    while i < len(pattern):
+        char = pattern[i]
+        if char == "*":
+            stars = len(pattern[i:]) - len(pattern[i:].lstrip("*"))
+            i += stars
+            whole = stars > 1 and pattern[: i - stars].endswith(("/", "{", ",")) | (i == stars)
+            if whole and pattern[i : i + 1] == "/":
+                while pattern[i : i + 4] == "/**/":
+                    i += 3
+                out.append("(?:.*/)?")
+                i += 1
+            else:
+                out.append(".*" if stars > 1 else "[^/]*")
+            continue
+        i += 1
+        if char == "?":
+            out.append("[^/]")
+        elif char == "[" and (end := pattern.find("]", i + 1 + (pattern[i : i + 1] in "!^"))) > 0:
+            out.append(_choice(pattern[i:end]))
+            i = end + 1
+        elif char == "\\" and i < len(pattern):
+            out.append(re.escape(pattern[i]))
+            i += 1
+        elif braces and char == "{" and "}" in pattern[i:]:
+            out.append("(?:")
+            depth += 1
+        elif depth and char in ",}":
+            out.append("|" if char == "," else ")")
+            depth -= char == "}"
+        else:
+            out.append(re.escape(char))
+    if depth:
+        raise re.error("a brace is not closed")
+    return "".join(out) + r"\Z"
+
+
+def _choice(inside: str) -> str:
+    negated = inside[:1] in ("!", "^")
+    body = inside[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
+    return f"[^/{body}]" if negated else f"[{body}]"
+
+
+class Rule:
+    """One line of a `.gitignore` that lies in `folder` (relative, `""` for the root)."""
+
+    def __init__(self, line: str, folder: str):
+        self.keeps = line.startswith("!")
+        body = line.removeprefix("!")
+        self.only_folders = body.endswith("/")
+        body = body.rstrip("/")
+        anchored = "/" in body
+        self._below = f"{folder}/" if folder else ""
+        self._pattern = re.compile(
+            ("" if anchored else "(?:.*/)?") + _expression(body.lstrip("/"), braces=False), re.DOTALL
+        )
+
+    def fits(self, path: str, *, folder: bool) -> bool:
+        if (self.only_folders and not folder) or not path.startswith(self._below):
+            return False
+        return self._pattern.match(path, len(self._below)) is not None
+
+
+class Ignored:
+    """What the `.gitignore` files of a tree ignore; `files` are pairs of folder and content, outermost first."""
+
+    def __init__(self, files: Iterable[tuple[str, str]]):
+        self._rules = [rule for folder, text in files for rule in _rules(folder, text)]
+        self._folders: dict[str, bool] = {"": False}
+
+    def __call__(self, path: str) -> bool:
+        """Whether the file is ignored, by itself or with a folder above it; nothing brings back a file of an ignored folder."""
+        return self.folder(path.rpartition("/")[0]) or self._judge(path, folder=False)
+
+    def folder(self, path: str) -> bool:
+        if path not in self._folders:
+            self._folders[path] = self.folder(path.rpartition("/")[0]) or self._judge(path, folder=True)
+        return self._folders[path]
+
+    def _judge(self, path: str, *, folder: bool) -> bool:
+        last = next((rule for rule in reversed(self._rules) if rule.fits(path, folder=folder)), None)
+        return last is not None and not last.keeps
+
+
+def _rules(folder: str, text: str) -> Iterable[Rule]:
+    for line in text.replace("\r\n", "\n").split("\n"):
+        stripped = re.sub(r"(?<!\\) +$", "", line)
+        if stripped.strip("/!") and not stripped.startswith("#"):
+            try:
+                yield Rule(stripped, folder)
+            except re.error:
+                continue  # git ignores a line it cannot read, too
