@@ -15,6 +15,7 @@ from lmx_core.entry import Entry
 from lmx_core.request import ToolCallReady
 from lmx_core.testing import runtime as mounted
 from lmx_core.testing.kit import settle
+from lmx_core.transcript.dedup import expand
 
 OBJECT = {"type": "object", "properties": {}}
 
@@ -103,7 +104,7 @@ class World:
 
     @property
     def entries(self) -> list[Entry]:
-        return list(self.store.read(self.session.id))
+        return expand(self.store.read(self.session.id))
 
     def types(self) -> list[str]:
         return [entry.type for entry in self.entries]

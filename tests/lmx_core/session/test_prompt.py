@@ -70,7 +70,7 @@ async def test_su_4_the_entry_of_an_answer_has_the_id_of_its_deltas():
 async def test_se_4_met_1_a_busy_session_refuses_another_prompt():
     """SE-4, MET-1."""
     gate = Gate()
-    async with world([toolcall("gate", id="c"), complete("ok"), complete("again")], tools=[gate]) as w:
+    async with world([tool_call("gate", id="c"), complete("ok"), complete("again")], tools=[gate]) as w:
         assert (await w.session.info()).status == "idle"
         await w.session.prompt("one")
         assert (await w.session.info()).status == "busy"
@@ -85,7 +85,7 @@ async def test_se_4_met_1_a_busy_session_refuses_another_prompt():
 
 async def test_se_5_looking_steering_and_subscribing_are_served_while_a_tool_runs():
     gate = Gate()
-    async with world([toolcall("gate", id="c"), complete("ok")], tools=[gate]) as w:
+    async with world([tool_call("gate", id="c"), complete("ok")], tools=[gate]) as w:
         await w.session.prompt("go")
         await w.until(lambda: gate.began)
         assert (await w.session.snapshot()).entries[-1].type == "assistant"
@@ -98,7 +98,7 @@ async def test_se_5_looking_steering_and_subscribing_are_served_while_a_tool_run
 
 async def test_st_2_await_prompt_hears_everything_in_order_and_disturbs_nobody():
     heard = []
-    script = [toolcall("echo", {"text": "x"}, usage=Usage(input_tokens=1, output_tokens=2, cost_usd=0.25)),
+    script = [tool_call("echo", {"text": "x"}, usage=Usage(input_tokens=1, output_tokens=2, cost_usd=0.25)),
               complete("End.", usage=Usage(input_tokens=3, output_tokens=4, cost_usd=0.5))]  # fmt: skip
     async with world(script, tools=[Echo()]) as w, w.session.subscribe() as other:
         result = await w.session.await_prompt("go", on_event=heard.append)
@@ -124,7 +124,7 @@ async def test_st_2_an_answer_without_usage_makes_the_cost_unknown():
 
 async def test_st_3_a_wait_that_timed_out_leaves_the_session_working():
     gate = Gate()
-    async with world([toolcall("gate", id="c"), complete("Late.")], tools=[gate]) as w:
+    async with world([tool_call("gate", id="c"), complete("Late.")], tools=[gate]) as w:
         waiting = asyncio.get_running_loop().create_task(w.session.await_prompt("go", timeout_ms=1_000))
         await w.until(lambda: gate.began)
         await w.clock.advance(1_000)
@@ -138,7 +138,7 @@ async def test_st_3_a_wait_that_timed_out_leaves_the_session_working():
 
 async def test_st_3_a_wait_never_hangs_on_a_dead_session():
     gate = Gate()
-    async with world([toolcall("gate", id="c")], tools=[gate]) as w:
+    async with world([tool_call("gate", id="c")], tools=[gate]) as w:
         waiting = asyncio.get_running_loop().create_task(w.session.await_prompt("go"))
         await w.until(lambda: gate.began)
         await w.session.stop()
@@ -187,7 +187,7 @@ async def test_di_2_results_are_written_as_they_finish_and_all_before_the_next_r
 
 
 async def test_di_3_arguments_that_did_not_decode_never_run():
-    async with world([invalid_toolcall("echo", id="c"), complete("ok")], tools=[Echo()]) as w:
+    async with world([invalid_tool_call("echo", id="c"), complete("ok")], tools=[Echo()]) as w:
         await w.session.await_prompt("go")
         (result,) = w.of("tool_result")
         assert result["outcome"] == "invalid_arguments" and "one JSON object" in result["output"]
@@ -196,7 +196,7 @@ async def test_di_3_arguments_that_did_not_decode_never_run():
 async def test_di_3_a_call_cut_off_at_the_output_limit_is_told_to_write_smaller_pieces():
     gate = Gate("write")
     script = [
-        invalid_toolcall("write", '{"path":"a.txt","content":"hel', id="c", finish_reason="length"),
+        invalid_tool_call("write", '{"path":"a.txt","content":"hel', id="c", finish_reason="length"),
         complete("ok"),
     ]
     async with world(script, tools=[gate]) as w:
@@ -209,7 +209,7 @@ async def test_di_3_a_call_cut_off_at_the_output_limit_is_told_to_write_smaller_
 
 
 async def test_di_3_an_unknown_tool_is_answered_with_the_names_there_are():
-    async with world([toolcall("nope"), complete("ok")], tools=[Echo()]) as w:
+    async with world([tool_call("nope"), complete("ok")], tools=[Echo()]) as w:
         await w.session.await_prompt("go")
         (result,) = w.of("tool_result")
         assert result["outcome"] == "unavailable" and "echo" in result["output"]
@@ -224,7 +224,7 @@ async def test_di_5_a_crash_still_yields_a_result_and_no_secret():
         async def run(self, args, context):
             raise RuntimeError("sk-secret")
 
-    async with world([toolcall("breaks"), complete("ok")], tools=[Breaks()]) as w:
+    async with world([tool_call("breaks"), complete("ok")], tools=[Breaks()]) as w:
         await w.session.await_prompt("go")
         (result,) = w.of("tool_result")
         assert result["outcome"] == "crashed" and "RuntimeError" in result["output"]
@@ -238,7 +238,7 @@ async def test_d_17_a_tool_that_raises_cancelled_error_by_itself_leaves_no_zombi
         async def run(self, args, context):
             raise asyncio.CancelledError
 
-    async with world([toolcall("cancels"), complete("ok")], tools=[Cancels()]) as w:
+    async with world([tool_call("cancels"), complete("ok")], tools=[Cancels()]) as w:
         assert (await w.session.await_prompt("go")).text == "ok"
         assert len(w.of("tool_result")) == 1
 
@@ -251,7 +251,7 @@ async def test_evt_5_output_of_a_running_tool_is_told_and_not_kept_twice():
             yield "one "
             yield "two"
 
-    async with world([toolcall("streams", id="c"), complete("ok")], tools=[Streams()]) as w:
+    async with world([tool_call("streams", id="c"), complete("ok")], tools=[Streams()]) as w:
         done = await prompt(w.session, "go")
         told = [e for e in done.events if isinstance(e, events.ToolDelta)]
         assert [(e.call_id, e.name, e.text) for e in told] == [("c", "streams", "one "), ("c", "streams", "two")]
@@ -259,7 +259,7 @@ async def test_evt_5_output_of_a_running_tool_is_told_and_not_kept_twice():
 
 
 async def test_bu_1_max_turns_ends_a_prompt_after_its_results_are_written():
-    script = [toolcall("echo", {"text": str(n)}) for n in range(5)]
+    script = [tool_call("echo", {"text": str(n)}) for n in range(5)]
     async with world(script, tools=[Echo()], max_turns=2) as w:
         result = await w.session.await_prompt("go")
         assert result.stop_reason == "max_turns" and "2 turns" in result.error.message
@@ -283,7 +283,7 @@ async def test_opt_37_max_requests_bounds_the_session_and_nothing_is_sent_beyond
 
 
 async def test_gu_4_a_circle_ends_the_prompt_and_a_new_prompt_starts_afresh():
-    script = [toolcall("echo", {"text": "x"}) for _ in range(8)]
+    script = [tool_call("echo", {"text": "x"}) for _ in range(8)]
     async with world(script, tools=[Echo()]) as w:
         result = await w.session.await_prompt("go")
         assert result.stop_reason == "no_progress" and "3 times" in result.error.message
@@ -302,7 +302,7 @@ async def test_gu_1_gu_4_a_hosts_guard_is_asked_once_a_wave_and_cannot_lift_max_
             views.append(view)
             return Continue()
 
-    script = [toolcall("echo", {"text": "x"}) for _ in range(6)]
+    script = [tool_call("echo", {"text": "x"}) for _ in range(6)]
     async with world(script, tools=[Echo()], guard=Mine(), max_turns=5) as w:
         result = await w.session.await_prompt("go")
         assert result.stop_reason == "max_turns"
@@ -315,7 +315,7 @@ async def test_gu_4_a_guards_own_word_is_the_stop_reason():
         def decide(self, view):
             return Stop("bored", "Enough of this.")
 
-    async with world([toolcall("echo")], tools=[Echo()], guard=Bored()) as w:
+    async with world([tool_call("echo")], tools=[Echo()], guard=Bored()) as w:
         result = await w.session.await_prompt("go")
         assert result.stop_reason == "bored" and result.error.message == "Enough of this."
         assert w.of("error")[0]["reason"] == "Enough of this."
@@ -375,7 +375,7 @@ async def test_thinking_is_kept_with_what_the_provider_wants_back():
 
 async def test_met_18_a_model_change_is_recorded_and_told_and_refused_while_busy():
     gate = Gate()
-    async with world([toolcall("gate", id="c"), complete("ok"), complete("new")], tools=[gate]) as w:
+    async with world([tool_call("gate", id="c"), complete("ok"), complete("new")], tools=[gate]) as w:
         await w.session.prompt("go")
         await w.until(lambda: gate.began)
         with pytest.raises(Busy):

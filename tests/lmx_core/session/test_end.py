@@ -1,0 +1,175 @@
+"""How a session ends: stopped, crashed, or because its transcript cannot be written."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.sessions import Echo, Gate, Stuck, world
+
+from lmx_core import MemoryStore, Scripted, SessionDown, StoreError, events, start_session
+from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.request import TextDelta
+from lmx_core.testing import assert_valid_transcript, collect, runtime
+from lmx_core.testing.kit import settle
+
+pytestmark = pytest.mark.asyncio
+
+
+class Failing(MemoryStore):
+    """Stops writing when it is told to, or at the nth entry."""
+
+    def __init__(self, at: int | None = None):
+        super().__init__()
+        self.at, self.count = at, 0
+
+    def append(self, session_id, entries):
+        self.count += 1
+        if self.at is not None and self.count > self.at:
+            raise StoreError("no space left on device")
+        super().append(session_id, entries)
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+async def test_se_2_a_failing_append_ends_the_session_and_announces_nothing(at):
+    """SE-2, C19: at whatever entry it fails, what was announced is exactly what was written."""
+    store = Failing(at)
+    script = [tool_call("echo", {"text": "a"}), complete("ok")]
+    async with world(script, tools=[Echo()], store=store) as w, w.session.subscribe() as heard:
+        with pytest.raises(SessionDown) as caught:
+            await w.session.await_prompt("go")
+        assert caught.value.reason == "store_failed"
+        told = [event async for event in heard]
+        written = [e for e in w.entries if e.type != "session"]
+        assert [e.entry for e in told if isinstance(e, events.EntryAppended)] == written
+        assert told[-1] == events.Down(reason="store_failed")
+        assert not any(isinstance(e, events.Finished) for e in told)
+        assert store._locks == {}, "the lock is released"
+        for ask in (w.session.prompt("x"), w.session.info(), w.session.set_model("scripted:x")):
+            with pytest.raises(SessionDown, match="store_failed"):
+                await ask
+
+
+async def test_se_2_a_session_whose_first_entry_cannot_be_written_does_not_start():
+    async with runtime() as mounted:
+        with pytest.raises(SessionDown, match="store_failed"):
+            await start_session(runtime=mounted, provider=Scripted([]), store=Failing(0), model="scripted:m", tools=[])
+
+
+async def test_se_2_whoever_asked_for_the_failed_write_is_told():
+    store = Failing()
+    async with world([], store=store) as w:
+        store.at = 0
+        with pytest.raises(SessionDown, match="store_failed"):
+            await w.session.set_model("scripted:other")
+
+
+async def test_se_6_work_in_flight_is_cancelled_when_the_session_ends():
+    """SE-6, RE-5: a call whose session ended under it is unknown."""
+    gate = Gate()
+    async with world([tool_call("gate", id="c")], tools=[gate]) as w, w.session.subscribe() as heard:
+        await w.session.prompt("go")
+        await w.until(lambda: gate.began)
+        await w.session.stop()
+        assert gate.cancelled == ["c"]
+        (result,) = w.of("tool_result")
+        assert result["outcome"] == "unknown" and "may have run in part" in result["output"]
+        assert [e.type for e in heard.get_nowait_all()][-3:] == ["context", "finished", "down"]
+        assert w.types()[-1] == "cancelled"
+        assert_valid_transcript(w.entries)
+
+
+async def test_se_7_the_lock_is_released_after_the_hooks_and_before_the_last_word():
+    """SE-7, MET-26."""
+    order = []
+
+    class Store(MemoryStore):
+        def unlock(self, session_id, token):
+            order.append("unlock")
+            super().unlock(session_id, token)
+
+    hooks = [("session_end", lambda what, ctx: order.append(f"hook {what}"))]
+    async with world([complete("a")], store=Store(), hooks=hooks) as w:
+        w.session.subscribe(lambda id, event: order.append("down") if isinstance(event, events.Down) else None)
+        await w.session.await_prompt("go")
+        await w.session.stop()
+        await w.session.stop()
+        assert order == ["hook stopped", "unlock", "down"]
+        assert w.session.down == "stopped" and w.runtime.sessions == ()
+
+
+async def test_se_6_a_thread_that_cannot_be_ended_does_not_hold_up_the_stop():
+    stuck = Stuck()
+    async with world([tool_call("stuck")], tools=[stuck]) as w:
+        await w.session.prompt("go")
+        await w.until(stuck.began.is_set)
+        await w.session.stop()
+        stuck.release.set()
+
+
+async def test_st_5_rt_5_a_crash_ends_one_session_for_good_and_no_other(caplog):
+    """ST-5, RT-5."""
+
+    class Broken:
+        def decide(self, view):
+            raise RuntimeError("the guard of the host")
+
+    gate = Gate()
+    async with runtime() as mounted:
+
+        async def session(**more):
+            given = {"runtime": mounted, "store": MemoryStore(), "model": "scripted:m", **more}
+            return await start_session(**given)
+
+        broken = await session(provider=Scripted([tool_call("echo")]), tools=[Echo()], guard=Broken())
+        healthy = await session(provider=Scripted([tool_call("gate", id="c"), complete("fine")]), tools=[gate])
+        await healthy.prompt("go")
+        async with healthy.subscribe() as heard:
+            with pytest.raises(SessionDown, match="crashed"):
+                await broken.await_prompt("go")
+            await settle()
+            assert mounted.sessions == (healthy,) and broken.down == "crashed"
+            gate.open("c")
+            assert (await collect(heard, events.Finished))[-1].stop_reason == "stop"
+    assert any("crashed" in record.message for record in caplog.records)
+
+
+async def test_a_prompt_waiting_for_its_hooks_is_told_that_the_session_went_down():
+    asked = asyncio.Event()
+
+    async def slow(text, ctx):
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with world([], hooks=[("user_prompt", slow)]) as w:
+        prompting = asyncio.get_running_loop().create_task(w.session.prompt("go"))
+        await asked.wait()
+        await w.session.stop()
+        with pytest.raises(Exception, match=r"cancelled|ended"):
+            await prompting
+
+
+async def test_a_session_cancelled_from_outside_still_releases_its_lock():
+    store = MemoryStore()
+    async with world([complete("a")], store=store) as w:
+        for task in asyncio.all_tasks():
+            if "/session/" in task.get_name():
+                task.cancel()
+        await settle()
+        assert w.session.down == "cancelled" and store._locks == {}
+
+
+class Talks:
+    requests: tuple = ()
+
+    async def run(self, request, emit):
+        emit(TextDelta("so far"))
+        await asyncio.Event().wait()
+
+
+async def test_stopping_in_the_middle_of_an_answer_keeps_it():
+    async with world(provider=Talks()) as w:
+        await w.session.prompt("go")
+        await settle()
+        await w.session.stop()
+        assert w.of("assistant")[0]["content"][0]["text"] == "so far"

@@ -1,0 +1,131 @@
+"""Who hears what a session says."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+
+import pytest
+from support.sessions import Gate, world
+
+from lmx_core import Session, events
+from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.session.subscribers import Subscription
+from lmx_core.testing import collect, prompt
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_su_1_a_queue_and_a_callable_hear_which_session_it_was():
+    """SU-1, OPT-10."""
+    queue, heard = asyncio.Queue(), []
+    async with world([complete("a")], subscriber=[queue, lambda id, event: heard.append((id, event))]) as w:
+        await w.session.await_prompt("go")
+        told = [queue.get_nowait() for _ in range(queue.qsize())]
+        assert told == heard
+        assert {id for id, _ in told} == {w.session.id}
+        assert told[0][1].entry.type == "session" and told[-1][1].type == "finished"
+
+
+async def test_su_1_one_sink_may_be_given_without_a_list_and_one_queue_may_watch_several_sessions():
+    queue = asyncio.Queue()
+    async with world([complete("a")], subscriber=queue) as one, world([complete("b")], subscriber=queue) as two:
+        await one.session.await_prompt("go")
+        await two.session.await_prompt("go")
+        assert {queue.get_nowait()[0] for _ in range(queue.qsize())} == {one.session.id, two.session.id}
+
+
+async def test_su_1_a_session_without_subscribers_behaves_identically():
+    async with world([complete("a")]) as w:
+        await w.session.prompt("go")
+        await w.until(lambda: w.types()[-1] == "assistant")
+
+
+async def test_su_1_a_sink_that_fails_is_dropped_with_a_warning_and_harms_nobody(caplog):
+    full = asyncio.Queue(maxsize=1)
+
+    def fails(id, event):
+        raise RuntimeError("mine")
+
+    with caplog.at_level(logging.WARNING, "lmx_core"):
+        async with world([complete("a")], subscriber=[fails, full]) as w, w.session.subscribe() as good:
+            assert (await w.session.await_prompt("go")).text == "a"
+            assert good.get_nowait_all()[-1].type == "finished"
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert full.qsize() == 1
+
+
+async def test_met_14_attaching_is_idempotent_and_detaching_ends_it():
+    heard = []
+
+    def sink(id, event):
+        heard.append(event)
+
+    async with world([complete("a"), complete("b")]) as w:
+        w.session.subscribe(sink)
+        w.session.subscribe(sink)
+        await w.session.await_prompt("go")
+        assert sum(isinstance(e, events.Finished) for e in heard) == 1
+        w.session.unsubscribe(sink)
+        w.session.unsubscribe(sink)
+        await w.session.await_prompt("go")
+        assert sum(isinstance(e, events.Finished) for e in heard) == 1
+
+
+async def test_su_2_everyone_hears_the_same_in_the_same_order_from_the_moment_they_came():
+    gate = Gate()
+    async with world([tool_call("gate", id="c"), complete("a")], tools=[gate]) as w, w.session.subscribe() as early:
+        await w.session.prompt("go")
+        await w.until(lambda: gate.began)
+        before = len(early.get_nowait_all())
+        async with w.session.events() as late:
+            gate.open("c")
+            rest = await collect(early, events.Finished)
+            assert before and late.get_nowait_all() == rest
+
+
+async def test_d_21_a_reader_that_never_reads_holds_up_nothing():
+    async with world([complete(fragments=["x"] * 5_000)]) as w:
+        lazy = w.session.subscribe()
+        await prompt(w.session, "go")
+        assert len(lazy.get_nowait_all()) > 5_000
+
+
+async def test_a_subscription_ends_after_down_and_when_it_is_closed():
+    async with world([complete("a")]) as w:
+        closed, whole = w.session.subscribe(), w.session.subscribe()
+        reading = asyncio.get_running_loop().create_task(anext(closed))
+        await asyncio.sleep(0)
+        closed.close()
+        with pytest.raises(StopAsyncIteration):
+            await reading
+        await w.session.stop()
+        assert [event.type async for event in whole] == ["down"]
+        assert [event async for event in whole] == []
+        whole.get_nowait_all()
+        assert whole.closed
+
+
+async def test_a_pump_waits_without_taking():
+    sub = Subscription()
+    waiting = asyncio.get_running_loop().create_task(sub.wait())
+    await asyncio.sleep(0)
+    sub.put(events.Down(reason="stopped"))
+    await waiting
+    assert [e.type for e in sub.get_nowait_all()] == ["down"]
+    await sub.wait()
+
+
+async def test_st_4_dropping_the_handle_stops_nothing():
+    gate = Gate()
+    async with world([tool_call("gate", id="c"), complete("a")], tools=[gate]) as w:
+        await w.session.prompt("go")
+        await w.until(lambda: gate.began)
+        id, w.session = w.session.id, None
+        gc.collect()
+        (alive,) = w.runtime.sessions
+        assert isinstance(alive, Session) and alive.id == id
+        gate.open("c")
+        async with alive.subscribe() as heard:
+            assert (await collect(heard, events.Finished))[-1].stop_reason == "stop"
