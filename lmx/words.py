@@ -313,6 +313,7 @@ def window_unknown(model: str, fallback: int | None) -> str:
 RUN_VERBS = ("Run", "Running", "Ran", "Not run", "Stopped")
 EDIT_VERBS = ("Edit", "Editing", "Edited", "Not edited", "Stopped editing")
 WRITE_VERBS = ("Write", "Writing", "Wrote", "Not written", "Stopped writing")
+FAILED_SILENTLY = "failed without a word"
 EXIT = "exit {status}"
 TIMED_OUT = "stopped after {time}, its time limit"
 OUTPUT_LIMIT = "stopped at {size} of output"
@@ -324,3 +325,11 @@ def more_characters(number: int) -> str:
 
 def earlier_lines(number: int) -> str:
     return f"… {plural(number, 'earlier line')}"
+
+
+# --- commands -----------------------------------------------------------------------------------------------------------
+
+ALSO = "also {names}"
+NO_SESSIONS = "there are no stored sessions here; /resume all lists those of every directory"
+MODEL_IS = "the model is {model}; /model PROVIDER:MODEL switches"
+NO_MODEL = "no model is set; /model PROVIDER:MODEL starts with one"

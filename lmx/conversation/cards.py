@@ -43,7 +43,7 @@ def show(step: Step, call: ToolCall, details: dict[str, Any]) -> None:
     if not step.state.cards:
         card = replace(card, front=step.now)
     step.set(cards=(*step.state.cards, card))
-    step.append(_block(step, card))
+    step.append(_block(step, card), keeps_group=True)
     _renumber(step, but=card.key)
     step.do(fx.Watch((call.id,)))
     step.do(
@@ -81,11 +81,12 @@ def decided(step: Step, call_id: str, status: str) -> None:
     card = _card(step, call_id)
     if card is None:
         return
-    rest = [other for other in step.state.cards if other is not card]
-    if rest and step.state.cards[0] is card:
-        rest[0] = replace(rest[0], front=step.now)
-    step.set(cards=tuple(rest))
+    in_front = next(iter(_unanswered(step)), None)
+    step.set(cards=tuple(other for other in step.state.cards if other is not card))
     step.do(fx.Remove(card.key))
+    rest = _unanswered(step)
+    if rest and rest[0] is not in_front:
+        _put(step, replace(rest[0], front=step.now))
     _renumber(step)
     calls.change(step, call_id, state="waiting")
     calls.mark_running(step)
@@ -168,10 +169,11 @@ def _consents(step: Step, card: Card, began: int | None, focused: bool, *, front
 
 
 def _resolve(step: Step, card: Card, verdict: str, reason: str, mode: str | None = None) -> None:
+    in_front = _unanswered(step)[0].call.id
     _put(step, replace(card, answered=True))
     step.do(fx.Resolve(call_id=card.call.id, verdict=verdict, reason=reason or None, mode=mode))
     rest = _unanswered(step)
-    if rest:
+    if rest and rest[0].call.id != in_front:
         _put(step, replace(rest[0], front=step.now))
 
 

@@ -132,6 +132,8 @@ def _session(step: Step, entry: Entry) -> None:
         return
     shown, before = one_line(model), step.state.model_on_record
     if before is not None and before != shown:
+        if step.state.turn is not None and not step.live:
+            turns.close(step)  # a model is changed between turns
         step.note(words.MODEL_NOW.format(model=shown), tone="muted")
     step.set(model_on_record=shown, model=shown)
 

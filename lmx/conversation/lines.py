@@ -83,6 +83,7 @@ def rejected(step: Step, draft: Draft, sentence: str) -> None:
         step.set(turn=None, phase=None)
     step.note(words.PROMPT_REFUSED.format(reason=sentence), tone="error", kind="error")
     step.give_back(draft)
+    turns.take_undelivered(step)
 
 
 def send_held(step: Step) -> None:
@@ -285,9 +286,9 @@ def _command(step: Step, name: str, argument: str) -> None:
 
 def refused(step: Step, command: Command) -> str | None:
     """Why a command cannot be performed now; its line then stays in the composer."""
-    if command.when == "idle" and step.state.busy:
+    if command.when.startswith("idle") and (step.state.busy or step.state.life == "starting"):
         return words.IDLE_ONLY.format(name=command.name)
-    if command.when == "any" and step.state.life != "ready":
+    if not command.when.endswith("always") and step.state.life != "ready":
         return words.NEEDS_A_SESSION
     return None
 
@@ -308,7 +309,7 @@ def _hold(step: Step, draft: Draft) -> None:
 def _show_held(step: Step, draft: Draft) -> None:
     key = step.key("held")
     step.set(held=draft, held_key=key)
-    step.append(held_box(key, draft.expanded()))
+    step.append(held_box(key, draft.expanded()), keeps_group=True)
 
 
 def _steer(step: Step, draft: Draft, text: str) -> None:
@@ -319,7 +320,7 @@ def _steer(step: Step, draft: Draft, text: str) -> None:
     _sent(step, draft)
     step.clear_draft()
     steer = Steer(draft=draft, text=text, key=step.key("steer"))
-    step.append(steer_box(steer.key, text))
+    step.append(steer_box(steer.key, text), keeps_group=True)
     step.set(steer=steer)
     step.do(fx.SteerTurn(text))
     waiting = [card for card in step.state.cards if not card.answered]

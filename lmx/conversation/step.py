@@ -65,7 +65,7 @@ class Command(Protocol):
 
     @property
     def when(self) -> str:
-        """`any`; `idle`: not during a turn; and whether it works without a session: `always`."""
+        """`any`: with a session; `always`: also without; `idle-always`: also without, but not during a turn."""
 
     @property
     def offers(self) -> str | None:
@@ -103,7 +103,10 @@ class Step:
         return f"{kind}:{self.state.keys}"
 
     def append(self, block: Block, *, keeps_group: bool = False) -> None:
-        """A new block at the end: it closes an open Explored group, and a waiting message stays below it (CMP-31)."""
+        """A new block at the end: it closes an open Explored group, and a waiting message stays below it (CMP-31).
+
+        Blocks that will be taken away again keep the group, or a resumed session would group differently (GEN-6).
+        """
         if not keeps_group:
             self.close_group()
         steer = self.state.steer
@@ -131,9 +134,11 @@ class Step:
     # --- drafts -----------------------------------------------------------------------------------------------------
 
     def set_draft(self, draft: Draft) -> None:
-        """Puts `draft` into the composer. What stood there must have been sent or stashed by the caller."""
-        began = None if draft.blank else self.now
-        self.set(draft=draft, began=began, began_focused=self.state.focused, menu=None, menu_closed=None)
+        """Puts `draft` into the composer. What stood there must have been sent or stashed by the caller.
+
+        It was not typed, so it answers no card (APR-4); whoever completes a typed line puts its `began` back.
+        """
+        self.set(draft=draft, began=None, menu=None, menu_closed=None)
         self.do(fx.SetDraft(draft))
 
     def clear_draft(self) -> None:

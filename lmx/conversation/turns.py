@@ -135,6 +135,11 @@ def finished(step: Step, event: Finished) -> None:
         close(step)
     if long and turn is not None:
         step.do(fx.Notify(words.FINISHED.format(time=words.duration(step.now - turn.since))))
+    take_undelivered(step)
+
+
+def take_undelivered(step: Step) -> None:
+    """No turn is left for the waiting message: the engine must not keep it for the next prompt."""
     steer = step.state.steer
     if steer is not None and not steer.undelivered:
         step.set(steer=replace(steer, undelivered=True))

@@ -139,7 +139,8 @@ def _output(call: ToolCall, line: str, number: int, tone: str) -> Row:
 def failed_rows(call: ToolCall, result: Result) -> tuple[Row, ...]:
     """A call that failed is told by its output, before any receipt is asked (RCP-3)."""
     tone = "warn" if result.get("outcome") in ("denied", "cancelled", "unknown") else "error"
-    return output_rows(call, str(result.get("output") or ""), tone)
+    said = str(result.get("output") or "")
+    return output_rows(call, said if said.strip() else words.FAILED_SILENTLY, tone)
 
 
 def bounded_evidence(call: ToolCall, text: str, lexer: str | None = None) -> tuple[Row, ...]:

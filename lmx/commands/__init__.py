@@ -1,0 +1,22 @@
+"""The slash commands, one class each, in the order in which /help lists them (tui.md 4)."""
+
+from __future__ import annotations
+
+from lmx.commands.answers import Approve, Cancel, Deny, Unsteer
+from lmx.commands.base import Actions, Command
+from lmx.commands.help import Help
+from lmx.commands.session import Model, New, Quit, Resume
+
+__all__ = ["COMMANDS", "Actions", "Command"]
+
+COMMANDS: tuple[Command, ...] = (
+    Help(lambda: COMMANDS),
+    Model(),
+    New(),
+    Resume(),
+    Cancel(),
+    Unsteer(),
+    Approve(),
+    Deny(),
+    Quit(),
+)

@@ -1,0 +1,71 @@
+"""What a slash command is: a module with a name, a pure check of its argument, and what it does (tui.md 4).
+
+A command acts through `Actions` only. One that reached for the session or a widget itself could not be performed by another
+surface, and could answer a question behind the back of the rule that guards consent (APR-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Actions(Protocol):
+    """What a command may do. The times of its line (APR-4) are already in here."""
+
+    def say(self, text: str, tone: str = "plain") -> None:
+        """A transcript row (LAY-8)."""
+
+    def decide(self, verdict: str, which: str, reason: str) -> None:
+        """Answer parked calls: `verdict` allow or deny; `which` a call id, `all`, or empty for the oldest."""
+
+    def cancel(self) -> None:
+        """Stop the running turn."""
+
+    def take_back(self) -> None:
+        """Withdraw the message that waits for the next request."""
+
+    def quit(self) -> None:
+        """Leave, with a warning where something would be lost."""
+
+    def model(self) -> str:
+        """The model of the session, as a spec; empty when there is none."""
+
+    async def set_model(self, spec: str) -> None:
+        """Switch the model, or start with it if no session could be started. Raises LmxError."""
+
+    async def new(self) -> None:
+        """Change to a new session. Raises LmxError; then the old one stays."""
+
+    async def resume(self, ref: str) -> None:
+        """Change to a stored session by id, prefix or name. Raises LmxError; then the old one stays."""
+
+    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
+        """Stored sessions as (name, what tells it apart), newest activity first."""
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """(key, what it does), for /help."""
+
+
+class Command:
+    """The base of every command. Subclasses set the names and override what they need.
+
+    `when`: `any` needs a session, `always` does not; `idle-always` needs only that no turn runs. `hint` follows the name.
+    `offers` is the kind of its argument menu; with `asks`, taking the command from the menu opens that and runs nothing yet.
+    """
+
+    name = ""
+    aliases: tuple[str, ...] = ()
+    summary = ""
+    hint = ""
+    when = "any"
+    offers: str | None = None
+    asks = False
+
+    def check(self, argument: str) -> str | None:
+        """What is wrong with the argument, in a sentence, or None. Pure. By default there must be none unless `hint` is set."""
+        return f"/{self.name} takes no argument" if argument and not self.hint else None
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        """Does it. An LmxError becomes one transcript row."""
+        raise LookupError(self.name)

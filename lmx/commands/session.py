@@ -1,0 +1,56 @@
+"""Commands that change which session is shown, or its model (tui.md 4)."""
+
+from __future__ import annotations
+
+from lmx import words
+from lmx.commands.base import Actions, Command
+
+
+class New(Command):
+    name = "new"
+    summary = "a new session, set up as this one was at its start"
+    when = "idle-always"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.new()
+
+
+class Resume(Command):
+    name = "resume"
+    summary = "list the sessions of this directory (or all), or change to one"
+    hint = "[SESSION | all]"
+    when = "idle-always"
+    offers = "sessions"
+    asks = True
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        if argument and argument != "all":
+            await act.resume(argument)
+            return
+        found = await act.sessions(everywhere=argument == "all")
+        act.say("\n".join(f"{name}  {what}" for name, what in found) or words.NO_SESSIONS)
+
+
+class Model(Command):
+    name = "model"
+    summary = "show the model, or switch to another and keep the conversation"
+    hint = "[PROVIDER:MODEL]"
+    when = "idle-always"
+    offers = "models"
+    asks = True
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        if argument:
+            await act.set_model(argument)
+        else:
+            act.say(words.MODEL_IS.format(model=act.model()) if act.model() else words.NO_MODEL)
+
+
+class Quit(Command):
+    name = "quit"
+    aliases = ("exit",)
+    summary = "leave; the session is kept"
+    when = "always"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.quit()

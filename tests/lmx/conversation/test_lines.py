@@ -1,0 +1,491 @@
+"""What a typed line means, and the keys around it."""
+
+from __future__ import annotations
+
+import pytest
+from support.talk import Talk, call
+
+from lmx.conversation import effects as fx
+from lmx.conversation import frame
+from lmx.conversation import messages as msg
+from lmx.conversation.draft import Draft, clean_paste, of, pasted
+from lmx_core import events
+
+
+def kinds(made: list) -> list[str]:
+    return [type(e).__name__ for e in made]
+
+
+# --- sending ----------------------------------------------------------------------------------------------------------
+
+
+def test_idle_enter_sends_once_and_clears():
+    talk = Talk()
+    made = talk.say("fix the test")
+    assert [(e.text) for e in made if isinstance(e, fx.Prompt)] == ["fix the test"]
+    assert talk.composer.blank and talk.state.busy
+    assert [e.text for e in made if isinstance(e, fx.Remember)] == ["fix the test"]
+
+
+@pytest.mark.parametrize("text", ("", "   ", "\n\n", "\t"))
+def test_cmp_6_blank_drafts_are_not_sent(text):
+    """CMP-6: nothing happens, and what is there stays."""
+    talk = Talk()
+    assert kinds(talk.say(text)) == [] and talk.composer.text == text
+
+
+def test_cmp_14_a_long_paste_is_a_chip_and_is_sent_whole():
+    """CMP-14, CMP-16: one character in the draft, the full text in the message."""
+    text = "\n".join(f"line {n}" for n in range(214))
+    talk = Talk()
+    talk.type("look: ")
+    talk.paste(pasted(talk.composer, text))
+    assert len(talk.composer.text) == 7 and talk.composer.label(talk.composer.text[-1]) == "[pasted #1 · 214 lines]"
+    made = talk.enter()
+    assert [e.text for e in made if isinstance(e, fx.Prompt)] == ["look: " + text]
+
+
+@pytest.mark.parametrize(
+    "text, chip", (("x\n" * 7 + "x", False), ("x\n" * 8 + "x", True), ("x" * 1_000, False), ("x" * 1_001, True))
+)
+def test_cmp_14_where_a_chip_begins(text, chip):
+    """CMP-14: more than 8 lines or more than 1,000 characters."""
+    draft = pasted(of("ab"), text)
+    assert (len(draft.text) == 3) is chip and draft.expanded() == "ab" + text
+
+
+def test_cmp_13_a_paste_is_cleaned_and_counted():
+    """CMP-13: CR and CRLF become LF; sequences and controls go; NUL and surrogates never get in."""
+    text, removed = clean_paste("a\r\nb\rc\x1b[31md\x00e\x9bf\tg\ud800")
+    assert text == "a\nb\ncdef\tg?" or text == "a\nb\ncdef\tg\ufffd"
+    assert removed == 3
+
+
+def test_a_pasted_character_cannot_pass_for_a_chip():
+    assert clean_paste("\U0010f000")[0] == "\ufffd"
+
+
+def test_cmp_16_a_long_message_is_echoed_in_part_and_kept_whole():
+    """CMP-16: eight lines, then how many more."""
+    talk = Talk()
+    text = "\n".join(f"l{n}" for n in range(20))
+    talk.append("user", {"text": text})
+    assert "l7" in talk.text() and "l8" not in talk.text() and "… +12 lines" in talk.text()
+
+
+def test_a_prompt_that_is_refused_comes_back():
+    """CMP-10: a hook's refusal costs no words."""
+    talk = Talk()
+    sent = talk.say("secret plan")[-1]
+    assert isinstance(sent, fx.Prompt)
+    talk.tell(msg.Rejected(sent.draft, "a hook refused the prompt: no"))
+    assert talk.composer.text == "secret plan" and not talk.state.busy and "a hook refused" in talk.text()
+    sent = talk.enter()[-1]
+    talk.type("another")
+    talk.tell(msg.Rejected(sent.draft, "no"))
+    assert talk.composer.text == "another" and talk.state.stash[-1].text == "secret plan"
+
+
+# --- steering ---------------------------------------------------------------------------------------------------------
+
+
+def test_cmp_31_enter_during_a_turn_is_a_steer_in_a_box_at_the_end():
+    """CMP-31: at most one; it stays below what comes."""
+    talk = Talk()
+    talk.prompt()
+    assert [e.text for e in talk.say("and the docs") if isinstance(e, fx.SteerTurn)] == ["and the docs"]
+    ls = call("c1", "bash", command="ls")
+    talk.answer("Looking.", [ls])
+    assert [b.kind for b in talk.blocks.values()][-1] == "note" and "goes with the next" in talk.text()
+    talk.result(ls, "a")
+    talk.append("user", {"text": "and the docs", "steer": True})
+    talk.append("request", {"kind": "turn"})
+    assert talk.state.steer is None and "goes with the next" not in talk.text()
+    assert [b.text for b in talk.blocks.values() if b.kind == "user"] == ["go", "and the docs"]
+
+
+def test_cmp_32_a_second_one_waits_in_the_composer():
+    """CMP-32: a flash, and the draft is kept."""
+    talk = Talk()
+    talk.prompt()
+    talk.say("one")
+    made = talk.say("two")
+    assert kinds(made) == ["Flash"] and talk.composer.text == "two"
+
+
+@pytest.mark.parametrize("ok, flash", ((True, "taken back"), (False, "already sent")))
+def test_cmp_32_taking_it_back(ok, flash):
+    """CMP-32: withdrawn by its exact text, or it was already sent."""
+    talk = Talk()
+    talk.prompt()
+    talk.say("one ")
+    assert [e.text for e in talk.tell(msg.TakeBack()) if isinstance(e, fx.Revoke)] == ["one "]
+    made = talk.tell(msg.Revoked(ok))
+    assert flash in next(e for e in made if isinstance(e, fx.Flash)).text
+    assert (talk.composer.text == "one ") is ok
+    if ok:
+        assert kinds(talk.tell(msg.TakeBack())) == ["Flash"]
+
+
+def test_cmp_33_an_undelivered_steer_comes_back_to_the_composer():
+    """CMP-33: into it when it is empty, else to the stash; never silently gone."""
+    for draft, place in (("", "composer"), ("something", "stash")):
+        talk = Talk()
+        talk.prompt()
+        talk.say("late words")
+        talk.type(draft)
+        talk.tell(events.SteerDropped(text="late words"))
+        talk.finish("max_turns")
+        found = talk.composer.text if place == "composer" else talk.state.stash[-1].text
+        assert found == "late words" and "goes with the next" not in talk.text()
+
+
+def test_cmp_33_a_steer_that_came_after_the_end_is_taken_back():
+    """CMP-33: the engine would keep it for the next prompt; the person gets it instead."""
+    talk = Talk()
+    talk.prompt()
+    talk.say("too late")
+    assert [e.text for e in _finish(talk) if isinstance(e, fx.Revoke)] == ["too late"]
+    talk.tell(msg.Revoked(True))
+    assert talk.composer.text == "too late"
+
+
+def _finish(talk: Talk) -> list:
+    return talk.tell(events.Finished(stop_reason="stop"))
+
+
+# --- before there is a session ---------------------------------------------------------------------------------------
+
+
+def test_lay_9_enter_before_the_session_is_ready_is_sent_then():
+    """LAY-9, C1-24: typing and Enter already work."""
+    talk = Talk(ready=False)
+    talk.tell(msg.Starting("starting the session"))
+    assert frame.placeholder(talk.state) == "starting… Enter queues"
+    assert not [e for e in talk.say("hello") if isinstance(e, fx.Prompt)] and talk.composer.blank
+    assert kinds(talk.say("more")) == ["Flash"] and talk.composer.text == "more"
+    talk.open()
+    assert [e.text for e in talk.did(fx.Prompt)] == ["hello"]
+    assert "starting" not in talk.text() and talk.composer.text == "more"
+
+
+def test_lay_11_a_start_that_fails_keeps_the_words():
+    """LAY-11, C1-28: a row, and what was typed is back."""
+    talk = Talk(ready=False)
+    talk.tell(msg.Starting("starting"))
+    talk.say("hello")
+    talk.tell(msg.StartFailed("no key is set: OPENAI_API_KEY"))
+    assert "OPENAI_API_KEY" in talk.text() and talk.composer.text == "hello"
+    assert kinds(talk.enter()) == ["Flash"] and talk.composer.text == "hello"
+    talk.wipe()
+    assert kinds(talk.say("/quit"))[-1] == "Run"
+    assert [e.command for e in talk.did(fx.Run)] == ["quit"]
+    talk.say("/model openai:gpt-5-mini")
+    assert [e.argument for e in talk.did(fx.Run)] == ["", "openai:gpt-5-mini"]
+
+
+def test_c1_26_a_first_prompt_is_sent_when_the_session_is_ready():
+    """C1-26: --prompt TEXT, as if typed."""
+    talk = Talk(ready=False)
+    talk.tell(msg.Starting("starting"))
+    talk.tell(msg.FirstPrompt("begin"))
+    assert "> begin" in talk.text()
+    talk.open()
+    assert [e.text for e in talk.did(fx.Prompt)] == ["begin"]
+
+
+def test_c9_3_a_switch_that_fails_leaves_the_session():
+    talk = Talk()
+    talk.say("one")
+    talk.append("user", {"text": "one"})
+    talk.finish()
+    talk.tell(msg.Starting("opening"))
+    talk.tell(msg.StartFailed("the session is open in process 7", keep=True))
+    assert talk.state.life == "ready" and "process 7" in talk.text() and "one" in talk.text()
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line, sent",
+    (("//etc is text", "/etc is text"), ("/usr/bin/env python", "/usr/bin/env python"), ("a /quit b", "a /quit b")),
+)
+def test_cmd_2_what_looks_like_a_command_and_is_none(line, sent):
+    """CMD-2: a doubled slash, or a path."""
+    talk = Talk()
+    assert [e.text for e in talk.say(line) if isinstance(e, fx.Prompt)] == [sent]
+
+
+def test_cmp_24_an_unknown_command_is_reported_and_not_sent():
+    """CMP-24, CMD-3: with the closest name; the line is there again with Up."""
+    talk = Talk()
+    made = talk.say("/modle x")
+    assert not [e for e in made if isinstance(e, fx.Prompt | fx.Run)] and "/model" in talk.text()
+    talk.tell(msg.Older())
+    assert talk.composer.text == "/modle x"
+
+
+def test_an_idle_command_during_a_turn_stays_in_the_composer():
+    talk = Talk()
+    talk.prompt()
+    made = talk.say("/new")
+    assert kinds(made)[-1] == "Flash" and not talk.did(fx.Run) and talk.composer.text == "/new"
+    talk.wipe()
+    assert [e.command for e in talk.say("/cancel") if isinstance(e, fx.Run)] == ["cancel"]
+
+
+def test_an_alias_runs_its_command():
+    talk = Talk()
+    assert [e.command for e in talk.say("/exit") if isinstance(e, fx.Run)] == ["quit"]
+
+
+def test_quitting_during_a_turn_warns_once():
+    talk = Talk()
+    talk.prompt()
+    assert kinds(talk.tell(msg.QuitAsked())) == [] and "/quit again" in talk.text()
+    assert kinds(talk.tell(msg.QuitAsked())) == ["Quit"]
+    assert kinds(Talk().tell(msg.QuitAsked())) == ["Quit"]
+
+
+# --- Esc and Ctrl-C -------------------------------------------------------------------------------------------------
+
+
+def test_cmp_8_one_thing_a_press_in_order():
+    """CMP-8: panel, menu, selection, history, and only then, twice, the draft, which is kept."""
+    talk = Talk()
+    talk.prompt("sent before")
+    talk.finish()
+    talk.type("/mo")
+    talk.tell(msg.SearchHistory())
+    talk.tell(msg.Escape(selection=True))
+    assert talk.state.search is None and talk.composer.text == "/mo"
+    talk.tell(msg.Edited(of("/mod")))
+    assert talk.state.menu is not None
+    assert kinds(talk.tell(msg.Escape(selection=True))) == [] and talk.state.menu is None
+    assert kinds(talk.tell(msg.Escape(selection=True))) == ["ClearSelection"]
+    talk.tell(msg.Older(direct=True))
+    assert talk.composer.text == "sent before"
+    talk.tell(msg.Escape())
+    assert talk.composer.text == "/mod"
+    talk.tell(msg.Escape())
+    assert talk.composer.text == "/mod"
+    talk.later(501).tell(msg.Escape())
+    assert talk.composer.text == "/mod"
+    talk.later(500).tell(msg.Escape())
+    assert talk.composer.blank and talk.state.stash[-1].text == "/mod"
+
+
+def test_cmp_8_typing_between_two_escapes_keeps_the_draft():
+    talk = Talk()
+    talk.type("words")
+    talk.tell(msg.Escape())
+    talk.type("!")
+    talk.tell(msg.Escape())
+    assert talk.composer.text == "words!"
+
+
+def test_cmp_9_ctrl_c_cancels_a_turn_and_leaves_the_draft():
+    """CMP-9: while a turn runs it is the turn that ends."""
+    talk = Talk()
+    talk.prompt()
+    talk.type("draft")
+    assert kinds(talk.tell(msg.Interrupt())) == ["CancelTurn"]
+    assert kinds(talk.later(100).tell(msg.Interrupt())) == ["CancelTurn"] and talk.composer.text == "draft"
+    assert "cancelling" in frame.activity(talk.state, talk.now)
+
+
+def test_cmp_9_a_cancellation_that_hangs_does_not_lock_the_person_in():
+    talk = Talk()
+    talk.prompt()
+    talk.tell(msg.Interrupt())
+    talk.later(3_000).tell(msg.Interrupt())
+    assert kinds(talk.later(100).tell(msg.Interrupt())) == ["Quit"]
+
+
+@pytest.mark.parametrize("delay, quits", ((750, True), (751, False)))
+def test_cmp_9_idle_ctrl_c_stashes_arms_and_quits_the_second_time(delay, quits):
+    """CMP-9: the draft is put aside, the second press within 750 ms leaves."""
+    talk = Talk()
+    talk.type("precious")
+    made = talk.tell(msg.Interrupt())
+    assert any("Ctrl-C again quits" in e.text for e in made if isinstance(e, fx.Flash))
+    assert talk.composer.blank and talk.state.stash[-1].text == "precious"
+    assert ("Quit" in kinds(talk.later(delay).tell(msg.Interrupt()))) is quits
+
+
+# --- history --------------------------------------------------------------------------------------------------------
+
+
+def test_cmp_10_up_recalls_what_was_put_aside_before_what_was_sent():
+    """CMP-10: with its pastes."""
+    talk = Talk()
+    talk.prompt("sent")
+    talk.finish()
+    talk.paste(pasted(of("draft "), "x" * 2_000))
+    talk.tell(msg.Interrupt())
+    talk.tell(msg.Older())
+    assert talk.composer.expanded() == "draft " + "x" * 2_000
+    talk.tell(msg.Older())
+    assert talk.composer.text == "sent"
+
+
+def test_cmp_23_browsing_changes_nothing_and_ends_at_the_live_draft():
+    """CMP-23: text, caret and chips of the live draft come back; edits of recalled lines are drafts of their own."""
+    talk = Talk()
+    for line in ("one", "two"):
+        talk.prompt(line)
+        talk.finish()
+    live = Draft(text="li\U0010f000ve", caret=2, pastes=("p" * 1_500,))
+    talk.paste(live)
+    talk.tell(msg.Older())
+    talk.type("!")
+    talk.tell(msg.Older())
+    assert talk.composer.text == "one"
+    talk.tell(msg.Newer())
+    assert talk.composer.text == "two"
+    talk.tell(msg.Newer())
+    assert talk.composer == live
+    assert [d.text for d in talk.state.stash] == ["two!"]
+
+
+def test_cmp_10_sending_a_recalled_line_keeps_the_live_draft():
+    talk = Talk()
+    talk.prompt("old")
+    talk.finish()
+    talk.type("unfinished")
+    talk.tell(msg.Older())
+    talk.enter()
+    assert "unfinished" in [d.text for d in talk.state.stash]
+
+
+def test_cmp_21_history_is_loaded_and_consecutive_duplicates_are_dropped():
+    """CMP-21: and a huge line is stored on disk with its paste as a label."""
+    talk = Talk()
+    talk.tell(msg.Loaded((of("from disk"),)))
+    for _ in range(2):
+        talk.prompt("same")
+        talk.finish()
+    assert [d.text for d in talk.state.history] == ["from disk", "same"]
+    talk.paste(pasted(of("see "), "y" * 20_000))
+    made = talk.enter()
+    assert [e.text for e in made if isinstance(e, fx.Remember)] == ["see [pasted #1 · 20.0k chars]"]
+
+
+def test_cmp_22_the_search_panel_finds_and_never_sends():
+    """CMP-22: substring, newest first; Enter puts it into the box; the draft there is put aside; Esc leaves it."""
+    talk = Talk()
+    for line in ("make test", "write docs", "make build"):
+        talk.prompt(line)
+        talk.finish()
+    talk.type("draft")
+    talk.tell(msg.SearchHistory())
+    talk.tell(msg.SearchTyped("MAKE"))
+    assert [talk.state.history[i].text for i in talk.state.search.found] == ["make build", "make test"]
+    talk.tell(msg.SearchHistory())
+    assert not [e for e in talk.enter() if isinstance(e, fx.Prompt)]
+    assert talk.composer.text == "make test" and talk.state.stash[-1].text == "draft"
+
+
+# --- menus -------------------------------------------------------------------------------------------------------------
+
+
+def test_cmp_24_the_menu_matches_and_the_exact_name_is_first():
+    """CMP-24: by beginning, then by letters in order; Tab fills, Enter runs."""
+    talk = Talk()
+    talk.type("/")
+    assert [row[0] for row in talk.state.menu.rows][:2] == ["/help", "/model"]
+    talk.type("qt")
+    assert [row[0] for row in talk.state.menu.rows] == ["/quit"]
+    talk.tell(msg.Complete())
+    assert talk.composer.text == "/quit"
+    assert [e.command for e in talk.enter() if isinstance(e, fx.Run)] == ["quit"]
+
+
+def test_cmp_24_enter_takes_the_highlighted_command():
+    talk = Talk()
+    talk.type("/ne")
+    assert [e.command for e in talk.enter() if isinstance(e, fx.Run)] == ["new"]
+    assert talk.composer.blank
+
+
+def test_cmp_24_a_command_that_asks_opens_its_menu():
+    """CMP-24, CMP-25: models are fetched elsewhere and the menu fills when they are there."""
+    talk = Talk()
+    talk.type("/model")
+    made = talk.enter()
+    assert [e.kind for e in made if isinstance(e, fx.Need)] == ["models"]
+    assert talk.composer.text == "/model " and talk.state.menu.loading
+    talk.tell(msg.Offered("models", (("openai:a", ""), ("anthropic:b", ""))))
+    talk.tell(msg.Newer())
+    made = talk.enter()
+    assert [(e.command, e.argument) for e in made if isinstance(e, fx.Run)] == [("model", "anthropic:b")]
+
+
+def test_the_argument_menu_narrows_with_what_is_typed():
+    talk = Talk()
+    talk.type("/model ")
+    talk.tell(msg.Offered("models", (("openai:gpt", ""), ("anthropic:claude", ""))))
+    talk.type("clau")
+    assert [row[0] for row in talk.state.menu.rows] == ["anthropic:claude"]
+    talk.tell(msg.Escape())
+    made = talk.enter()
+    assert [e.argument for e in made if isinstance(e, fx.Run)] == ["clau"]
+
+
+def test_up_and_down_move_in_the_menu_and_alt_up_is_history():
+    talk = Talk()
+    talk.prompt("sent")
+    talk.finish()
+    talk.type("/")
+    talk.tell(msg.Newer())
+    assert talk.state.menu.selected == 1
+    talk.tell(msg.Older())
+    talk.tell(msg.Older())
+    assert talk.state.menu.selected == len(talk.state.menu.rows) - 1
+    talk.tell(msg.Older(direct=True))
+    assert talk.composer.text == "sent"
+
+
+# --- the frame -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, shown",
+    (
+        ("/home/me", "~"), ("/home/me/shop", "~/shop"), ("/home/meta", "/home/meta"), ("/tmp/a\x1bb", "/tmp/a?b"),
+        ("/home/me/Documents/code/long/shop", "~/Documents/code/long/shop"),
+        ("/home/me/Documents/code/projects/webshop", "~/D/c/p/webshop"),
+        ("/srv/" + "deep/" * 20 + "end", "…/end"),
+    ),
+)  # fmt: skip
+def test_lay_1_directories_are_short_and_clean(path, shown):
+    """LAY-1: home as ~, parents by their first letter, then only the last."""
+    assert frame.directory(path, "/home/me") == shown
+
+
+def test_lay_2_the_header_names_the_session_and_drops_from_the_right():
+    """LAY-2: its name, never its id."""
+    talk = Talk()
+    forms = frame.header(talk.state, version="0.1.0", where="~/shop")
+    assert forms[0] == ["lmx (v0.1.0)", "~/shop", "amber-otter", "openai", "mock-model"]
+    assert "openai" not in forms[1] and all("s1" not in form for form in forms)
+
+
+def test_the_status_line_is_made_of_what_is_known():
+    """GEN-7, APR-9: the mode always, the context as far as it is known, cost unmeasured and never 0."""
+    talk = Talk()
+    talk.prompt()
+    assert frame.status(talk.state) == ["⏵ ask", "context 0", "session 0 tok", "$0.0000"]
+    talk.answer("x")
+    assert frame.status(talk.state, "copied")[0] == "copied"
+    assert frame.status(talk.state) == ["⏵ ask", "context 1.5k/?", "session 1.5k tok", "cost unmeasured"]
+    talk.tell(events.ContextPosition(tokens=18_100, window=200_000, fraction=0.09, measured=True))
+    assert frame.status(talk.state)[1] == "context 18.1k/200.0k (9%)"
+
+
+def test_apr_9_the_mode_changes_with_a_word():
+    talk = Talk()
+    assert kinds(talk.tell(msg.NextMode())) == ["CycleMode"]
+    made = talk.tell(msg.ModeChanged("accept_edits"))
+    assert "file edits" in made[0].text and frame.status(talk.state)[0] == "⏵ accept edits"
