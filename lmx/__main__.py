@@ -35,7 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     environ = dict(os.environ)
     _hold_standard_streams()
     sys.excepthook = _crashed
-    sys.exit(_run(sys.argv[1:] if arguments is None else arguments, environ))
+    status = _run(sys.argv[1:] if arguments is None else arguments, environ)
+    if status > exit_status.SIGNALLED:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C while Python winds down would change the status
+    sys.exit(status)
 
 
 def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -42,7 +42,11 @@ class Stop:
             self.tell()
             asyncio.get_running_loop().call_later(GRACE_S, self._task.cancel)
         elif number == signal.SIGINT:
-            os._exit(128 + self.number)  # asked twice: the watchdog ends the commands, and the lock is seen to be stale
+            self.leave()
+
+    def leave(self, *_: object) -> None:
+        """Asked twice: ends the process at once. The watchdog ends the commands, and the lock is seen to be stale."""
+        os._exit(self.status or 0)
 
 
 @contextmanager
@@ -59,3 +63,5 @@ def on_signals() -> Iterator[Stop]:
     finally:
         for number in taken:
             loop.remove_signal_handler(number)
+        if stop.number is not None and signal.SIGINT in taken:
+            signal.signal(signal.SIGINT, stop.leave)  # the process is on its way out; its status stays what it is

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,8 @@ def remember_model(state: Path | None, model: str) -> None:
     """Keeps the model for the next start; whatever else the file holds stays. Without a state directory, nothing."""
     if state is None or remembered_model(state) == model:
         return
+    import tempfile
+
     text = json.dumps(_load(state) | {"version": 1, "model": model}, indent=1, ensure_ascii=False) + "\n"
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)

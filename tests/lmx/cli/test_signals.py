@@ -1,0 +1,122 @@
+"""Signals and closed terminals during a run (cli.md 10.1): real processes, a real `sleep 600`, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.mock_llm import MockLLM
+from support.program import Program, serve
+
+SLEEP = {"actions": ["shell: echo $$ > pid; exec sleep 600"]}
+
+
+def running(program: Program, model: MockLLM, *flags: str, **how: object) -> subprocess.Popen[bytes]:
+    """A run that is in the middle of its `sleep 600`."""
+    line = program.line(model, "--print", "go", "--permission-mode", "full_auto", *flags)
+    process = program.start(line, **how)
+    until(lambda: (program.work / "pid").exists() and (program.work / "pid").read_text().strip() != "", process)
+    return process
+
+
+def until(happened: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
+    """Waits, at most 20 s, for what another process does; nothing tells us of it, so it is looked at now and then."""
+    pause = threading.Event()
+    for _ in range(2_000):
+        if happened():
+            return
+        assert process is None or process.poll() is None, process.communicate()
+        pause.wait(0.01)
+    raise AssertionError("it never happened")
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_cancels_records_and_leaves_nothing_behind(program: Program, number: signal.Signals) -> None:
+    """C12-10, C1-38: status 128 + n in process and JSON, a cancellation entry, no process, no lock; and it can go on."""
+    with serve(program, SLEEP, {"text": "done"}) as model:
+        process = running(program, model, "--output-format", "json")
+        command = int((program.work / "pid").read_text())
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        told = json.loads(out)
+        assert process.returncode == 128 + number and told["exit_status"] == 128 + number, err
+        assert told["stop_reason"] == "cancelled" and told["error"]["category"] == "cancelled"
+        assert number.name in told["error"]["message"] and b"Traceback" not in err
+        until(lambda: is_gone(command))
+        kinds = [entry["type"] for entry in program.entries()]
+        assert "cancelled" in kinds and not list(program.sessions.glob("*.lock"))
+        again = program.ask(model, "-c", "--print", "go on")
+        assert (again.returncode, again.stdout) == (0, "done\n"), again.stderr
+
+
+def test_a_signal_before_the_session_is_open_ends_it_at_once(program: Program) -> None:
+    """A sessions directory that hangs cannot be had; a provider that never answers can: the first request is cancelled."""
+    with serve(program, {"text": "x", "ttft_ms": 60_000}) as model:
+        process = program.start(program.line(model, "--print", "go"))
+        until(lambda: bool(model.requests("main")), process)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out) == (143, b"") and b"SIGTERM" in err
+
+
+def test_nohup_is_respected(program: Program) -> None:
+    """A SIGHUP that was ignored at the start is ignored to the end."""
+    with serve(program, SLEEP, {"text": "done"}) as model:
+        process = running(program, model, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        os.kill(int((program.work / "pid").read_text()), signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out) == (0, b"done\n"), err
+
+
+def test_a_second_ctrl_c_waits_for_nothing(program: Program) -> None:
+    """While the first one is being seen to, another ends the process at once with the same status."""
+    script = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
+    with serve(program, {"actions": [f"shell: {script}"]}, {"text": "done"}) as model:
+        process = running(program, model)
+        process.send_signal(signal.SIGINT)
+        until(lambda: _has_taken(process.pid, signal.SIGINT))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=1.5) == 130
+        command = int((program.work / "pid").read_text())
+        until(lambda: is_gone(command))
+
+
+def _has_taken(pid: int, number: int) -> bool:
+    """No signal of this number is pending: the process has taken the first."""
+    for line in Path(f"/proc/{pid}/status").read_text().split("\n"):
+        if line.startswith(("SigPnd", "ShdPnd")) and int(line.split()[1], 16) & (1 << (number - 1)):
+            return False
+    return True
+
+
+def test_c10_30_an_unexpected_exception_is_one_sentence(program: Program) -> None:
+    """C10-30: the type and the log's path on standard error, the traceback only in the log, status 1."""
+    code = (
+        "import sys\n"
+        "from lmx import __main__\n"
+        "import lmx.cli.run as run\n"
+        "def broken(*a): raise ZeroDivisionError('boom')\n"
+        "run.prompt.read = broken\n"
+        "sys.argv = ['lmx', 'run', 'hi', '--model', 'openai:m']\n"
+        "__main__.main()\n"
+    )
+    done = program.finish([sys.executable, "-c", code])
+    log = program.home / ".lmx" / "logs" / "lmx.log"
+    assert done.returncode == 1 and done.stdout == "" and len(done.stderr.split("\n")) == 2
+    assert "ZeroDivisionError" in done.stderr and str(log) in done.stderr and "Traceback" not in done.stderr
+    assert "Traceback" in log.read_text() and "boom" in log.read_text()
