@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lmx_core.builtin.bash import Bash
+from lmx_core.builtin.edit import Edit
 from lmx_core.builtin.glob import Glob
 from lmx_core.builtin.grep import Grep
+from lmx_core.builtin.read import Read
+from lmx_core.builtin.write import Write
 from lmx_core.calls import Tool
 from lmx_core.errors import ConfigError
 
-_DEFAULT: tuple[Tool, ...] = (Bash(),)
+_DEFAULT: tuple[Tool, ...] = (Read(), Write(), Edit(), Bash())
 _SEARCH: tuple[Tool, ...] = (Grep(), Glob())
 
 REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH)}

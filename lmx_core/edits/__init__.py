@@ -1,0 +1,1 @@
+"""Text surgery, pure: where an edit goes, and how a file's other bytes survive it."""
