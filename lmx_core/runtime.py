@@ -50,7 +50,7 @@ class Runtime:
     @property
     def sessions(self) -> tuple[Session, ...]:
         """The sessions that live in it."""
-        return tuple(self._sessions)
+        return tuple(session for session in self._sessions if session.down is None)
 
     async def start(self) -> Runtime:
         """Mounts it. Raises ConfigError when the name is taken."""

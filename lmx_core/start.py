@@ -6,6 +6,7 @@ carry credentials. The transcript's lock is claimed last, so a refused start nev
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -114,7 +115,11 @@ async def run(
 async def _begun(mounted: Runtime, actor: Actor) -> Session:
     """The session once its first entries are written. Raises SessionDown when they could not be."""
     session = mounted.adopt(actor)
-    await actor.ask(actor.ready)
+    try:
+        await actor.ask(actor.ready)
+    except asyncio.CancelledError:
+        mounted.spawn(session.stop(), kind="stop", id=session.id)  # nobody will hold its handle
+        raise
     return session
 
 
