@@ -7,6 +7,7 @@ cannot promise what the code does not do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from textwrap import fill
 
 from lmx import argv, exit_status
 from lmx.exit_status import shown, usage
@@ -34,8 +35,8 @@ def _config() -> str:
 Settings are read from ~/.lmx/config.toml, which lmx creates once as a commented template and never
 rewrites. A path ending in .json is read with the same keys. `--config PATH` reads another file,
 `--config none` reads none. A setting is taken from the first of: flag, LMX_* variable, config.toml,
-managed.toml beside it (what lmx saves itself), default. A file that others can write, or that holds a key
-and can be read by others, is refused. A repository's files never change settings.
+managed.toml beside it (what lmx saves itself), default. A file that others can write, or that holds a
+key and can be read by others, is refused. A repository's files never change settings.
 
 {describe()}"""
 
@@ -62,19 +63,22 @@ unless --model says otherwise."""
 
 
 def _permissions() -> str:
-    return """\
---permission-mode MODE (in the configuration: permissions.mode) says what runs without asking:
+    from lmx_core.permissions import MODES, SYNONYMS
 
-  ask           (default)            reading; everything else is asked
-  accept_edits  (acceptEdits)        also edits of files inside the working directory
-  auto                               the same as accept_edits until commands can be sandboxed
-  full_auto     (bypassPermissions)  everything
-  read_only     (plan)               reading; everything else is refused
+    other = {mode: name for name, mode in SYNONYMS.items()}
+    modes = "\n".join(
+        f"  {mode:<13} {'(' + other.get(mode, '') + ')':<20} {meaning}" for mode, meaning in MODES.items()
+    )
+    modes = modes.replace(" ()", "   ")
+    return f"""\
+--permission-mode MODE (in the configuration: permissions.mode) says what runs without asking; without
+either it is ask. In parentheses the names other agents use, which are accepted too.
 
-In parentheses the names other agents use; both are accepted. Files outside the working directory are
-refused in every mode. In `run` nobody can answer: a call that would be asked is refused, the model is
-told, and the last line on standard error says how many were. permissions.non_interactive = "allow" in
-the configuration runs them instead.
+{modes}
+
+Files outside the working directory are refused in every mode. In `run` nobody can answer: a call that
+would be asked is refused, the model is told, and the last line on standard error says how many were.
+permissions.non_interactive = "allow" in the configuration runs them instead.
 
 What leaves this machine: the prompt, the results of tools, the instruction files of the repository and
 your own go to the model's provider. Commands do not see variables whose name contains KEY, TOKEN,
@@ -100,9 +104,9 @@ is taken over, and the model is told which of its calls were lost."""
 def _environment() -> str:
     from lmx.config.layers import VARIABLES
 
-    width = max(map(len, VARIABLES))
     return "An LMX_* variable that is empty or blank counts as not set.\n\n" + "\n".join(
-        f"  {name:<{width}}  {meaning}" for name, meaning in VARIABLES.items()
+        fill(f"{name:<16}  {meaning}", 100, initial_indent="  ", subsequent_indent=" " * 20)
+        for name, meaning in VARIABLES.items()
     )
 
 
