@@ -12,6 +12,8 @@ from textwrap import fill
 from lmx import argv, exit_status
 from lmx.exit_status import shown, usage
 
+WIDTH = 100
+
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     topic = line.words[0] if line.words else None
@@ -20,12 +22,27 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
 
         app.show(topic, ", ".join(TOPICS))
         if topic in TOPICS:
-            print("\n" + TOPICS[topic]())
+            print("\n" + _wrapped(TOPICS[topic]()))
     elif topic in TOPICS:
-        print(TOPICS[topic]())
+        print(_wrapped(TOPICS[topic]()))
     else:
         raise usage(f"there is no help topic {shown(topic)}; topics: {', '.join([*TOPICS, *argv.COMMANDS])}")
     return exit_status.OK
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs filled to 100 columns (cli.md 1.12); a line of a table, which is indented, stays a line of its own."""
+    blocks = []
+    for block in text.split("\n\n"):
+        lines = block.split("\n") if block.startswith(" ") else [block]
+        blocks.append("\n".join(fill(line, WIDTH, subsequent_indent=_hanging(line)) for line in lines))
+    return "\n\n".join(blocks)
+
+
+def _hanging(line: str) -> str:
+    """Below the last column of a table's line."""
+    indent = len(line) - len(line.lstrip())
+    return " " * max(indent, line.rstrip().rfind("  ") + 2) if indent else ""
 
 
 def _config() -> str:
@@ -46,7 +63,7 @@ def _models() -> str:
 
     rows = [("Provider", "Key variable", "Model when only its key is known")]
     for info in PROVIDERS:
-        default = f"{info.name}:{info.default_model}" if info.default_model else "name one with --model"
+        default = f"{info.name}:{info.default_model}" if info.default_model else "the one changed last"
         rows.append((info.label, " or ".join(info.key_variables) or "none", default))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     table = "\n".join(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
@@ -54,7 +71,7 @@ def _models() -> str:
 A model is written PROVIDER:MODEL, for example anthropic:claude-sonnet-5 or ollama:qwen3:8b.
 A new session starts on the first of: --model, LMX_MODEL, `model` in the configuration, the only
 `providers.NAME.model` there, the model the screen last started on by name, and then the first row of
-this table whose key is set:
+this table whose key is set, or that needs none and is running:
 
 {table}
 
@@ -105,8 +122,7 @@ def _environment() -> str:
     from lmx.config.layers import VARIABLES
 
     return "An LMX_* variable that is empty or blank counts as not set.\n\n" + "\n".join(
-        fill(f"{name:<16}  {meaning}", 100, initial_indent="  ", subsequent_indent=" " * 20)
-        for name, meaning in VARIABLES.items()
+        f"  {name:<16}  {meaning}" for name, meaning in VARIABLES.items()
     )
 
 

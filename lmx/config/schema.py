@@ -205,16 +205,11 @@ def _close(name: str, known: Iterable[str]) -> str:
 
 
 def describe() -> str:
-    """The table of keys as `lmx help config` prints it, at most 100 columns wide."""
-    from textwrap import fill
-
-    rows = []
-    for key in KEYS:
-        about = f"{key.meaning}; takes {key.takes} (default: {key.default})"
-        rows.append(
-            f"  {key.name.replace('*', 'NAME')}\n{fill(about, 100, initial_indent='      ', subsequent_indent='      ')}"
-        )
-    return "\n".join(rows)
+    """The table of keys as `lmx help config` prints it."""
+    return "\n".join(
+        f"  {key.name.replace('*', 'NAME')}\n      {key.meaning}; takes {key.takes} (default: {key.default})"
+        for key in KEYS
+    )
 
 
 def template() -> str:
