@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmx_core.builtin import default_tools, search_tools
 from lmx_core.calls import Descriptor, Effects, Identity, Policy, ToolCall, ToolContext
 from lmx_core.clock import SystemClock
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.errors import ConfigError, HookFailed
 from lmx_core.hooks.base import HookChain
 from lmx_core.permissions import MODES, SYNONYMS, Gate, Handle, parse_mode
+from lmx_core.tools.base import descriptor
 from lmx_core.verdict import Allow, Deny, Pending, Rewrite
 
 BUILT_IN, HOST, MCP = {"type": "built_in"}, {"type": "host_module"}, {"type": "mcp"}
@@ -388,3 +390,23 @@ def test_a_mistyped_mode_changes_nothing() -> None:
 def test_a_mistyped_answer_for_nobody_is_refused() -> None:
     with pytest.raises(ConfigError, match="ask, deny, allow"):
         Gate(Handle(), "permit")  # type: ignore[arg-type]  # the mistake under test
+
+
+# --- the tools that are shipped -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "letter"),
+    [
+        (name, mode, letter)
+        for name in ("read", "grep", "glob", "write", "edit", "bash")
+        for mode, letter in zip(COLUMNS, CELLS[name], strict=True)
+    ],
+)
+def test_the_shipped_tools_declare_what_the_table_says(
+    name: str, mode: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PM-3: the row of a tool follows from its own descriptor; a descriptor that says less would open the gate."""
+    shipped = {tool.name: descriptor(tool) for tool in (*default_tools(), *search_tools())}
+    monkeypatch.setitem(globals(), "TOOLS", shipped)
+    assert LETTER[type(decide(name, mode))] == letter
