@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from rich.cells import cell_len
-from rich.color import ColorSystem
+from rich.color import Color, ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 
 Run = tuple[str, str]
-"""Characters and how they look: the codes between `CSI` and `m` (and a link after a NUL), and the text."""
+"""Characters and how they look: attributes, foreground and background as SGR codes and a link, `|` between them; the text."""
 Row = tuple[Run, ...]
 
 _SYSTEMS = {"truecolor": ColorSystem.TRUECOLOR, "256": ColorSystem.EIGHT_BIT, "16": ColorSystem.STANDARD}
@@ -121,16 +121,21 @@ class _Codes:
         self._system, self._colours = system, colours
 
     def __call__(self, style: Style) -> str:
-        plain = style.without_color
+        attributes = self._sgr(style.without_color)
+        front = back = ""
         if self._colours:
-            front, back = style.color, style.bgcolor
-            plain += Style.from_color(
-                None if front is None or front.is_default else front, None if back is None or back.is_default else back
-            )
-        rendered = plain.update_link(None).render("x", color_system=self._system)
-        match = _CODES.match(rendered)
-        codes, link = match[1] if match else "", style.link
-        return f"{codes}\0{link}" if link and _URL.fullmatch(link) else codes
+            front = self._colour(style.color, Style(color=style.color))
+            back = self._colour(style.bgcolor, Style(bgcolor=style.bgcolor))
+        link = style.link if style.link and _URL.fullmatch(style.link) else ""
+        look = f"{attributes}|{front}|{back}|{link}"
+        return "" if look == "|||" else look
+
+    def _colour(self, colour: Color | None, style: Style) -> str:
+        return "" if colour is None or colour.is_default else self._sgr(style)
+
+    def _sgr(self, style: Style) -> str:
+        match = _CODES.match(style.update_link(None).render("x", color_system=self._system))
+        return match[1] if match else ""
 
 
 def _best_shift(old: Sequence[Row | None], new: Sequence[Row | None]) -> int:
@@ -183,7 +188,7 @@ def _changed(y: int, old: Row, new: Row) -> str:
     if len(old) == len(new) == 1 and old[0][0] == new[0][0] and old[0][1].isascii() and new[0][1].isascii():
         a, b = old[0][1], new[0][1]
         same = _same_start(a[::-1], b[::-1]) if len(a) == len(b) else 0
-        if same:
+        if same and not b[: len(b) - same].endswith("    "):  # blanks up to the edge are erased, not sent
             new, to_end = ((new[0][0], b[: len(b) - same]),), False
     return f"\x1b[{y + 1};{column + 1}H{_runs(new, to_end)}"
 
@@ -211,12 +216,20 @@ def _runs(row: Row, to_end: bool) -> str:
 
 
 def _switch(before: str, after: str) -> str:
-    """From one look to another."""
-    old_codes, _, old_link = before.partition("\0")
-    codes, _, link = after.partition("\0")
-    out = ""
-    if old_link != link:
-        out += f"\x1b]8;;{link}\x1b\\"
-    if old_codes != codes:
-        out += f"\x1b[0;{codes}m" if codes and old_codes else f"\x1b[{codes}m" if codes else "\x1b[0m"
-    return out
+    """From one look to another, by what differs: a long row of colours is mostly foregrounds on one background."""
+    old_attributes, old_front, old_back, old_link = before.split("|", 3) if before else ("", "", "", "")
+    attributes, front, back, link = after.split("|", 3) if after else ("", "", "", "")
+    out = f"\x1b]8;;{link}\x1b\\" if old_link != link else ""
+    if old_attributes != attributes and old_attributes:
+        codes = ["0", attributes, front, back] if after else []
+    else:
+        codes = [
+            attributes if attributes != old_attributes else "",
+            (front or "39") if front != old_front else "",
+            (back or "49") if back != old_back else "",
+        ]
+        if not any(codes):
+            return out
+        if not (attributes or front or back):
+            codes = []
+    return f"{out}\x1b[{';'.join(filter(None, codes)) or '0'}m"

@@ -7,12 +7,14 @@ in a fast answer is never coloured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from rich.style import Style
 
 from lmx.tui.view.pieces import Piece, Run
 from lmx.tui.view.theme import PLAIN, Theme
+from lmx.tui.view.width import without_tabs
 
 MAX_LINES, MAX_CHARS = 2_000, 200_000
 """Larger blocks are not highlighted."""
@@ -97,20 +99,16 @@ def highlight(lexer: str | None, text: str, theme: Theme, base: Style = PLAIN) -
 
 def _highlighted(lexer: str, lines: Sequence[str], theme: Theme) -> Iterator[list[Run]]:
     """The runs of each line. Tabs are shown as blanks, so they are blanks before the lexer sees them."""
-    from pygments.lexers import get_lexer_by_name
-    from pygments.util import ClassNotFound
-
-    from lmx.tui.view.width import without_tabs
-
-    try:
-        found: Any = get_lexer_by_name(lexer, stripnl=False, ensurenl=False)
-    except ClassNotFound:
+    found = _lexer(lexer)
+    if found is None:
         return
-    tint = theme.style("code_bg")
+    styles: dict[object, Style] = {}
     runs: list[Run] = []
     column = 0
     for token, value in found.get_tokens("\n".join(map(without_tabs, lines))):
-        style = _token_style(str(token), theme, tint)
+        style = styles.get(token)
+        if style is None:
+            style = styles[token] = _token_style(str(token), theme)
         for number, part in enumerate(value.split("\n")):
             if number:
                 yield runs
@@ -121,7 +119,21 @@ def _highlighted(lexer: str, lines: Sequence[str], theme: Theme) -> Iterator[lis
     yield runs
 
 
-def _token_style(token: str, theme: Theme, tint: Style) -> Style:
+@lru_cache(maxsize=32)
+def _lexer(name: str) -> Any:
+    """Pygments' lexer of that name, or None."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _token_style(token: str, theme: Theme) -> Style:
     name = token.removeprefix("Token.")
+    tint = theme.style("code_bg")
     slot = next((slot for prefix, slot in _SLOTS if name.startswith(prefix)), None)
     return tint + theme.style(slot) if slot else tint

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from rich.style import Style
 from textual import events
 from textual.app import RenderResult
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -167,6 +167,14 @@ class TranscriptView(Widget):
             return strip
         columns = selected_columns(self.flow, self._selection, place)
         return strip if columns is None else self._highlighted(strip, *columns)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of `crop`, past the cache of styled lines: this widget has no border and no padding, and its rows are
+        cached by what they show, which stays when they scroll."""
+        strips = [self.render_line(y) for y in crop.line_range]
+        if crop.column_span == (0, self.flow.width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return container.width
