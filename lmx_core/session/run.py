@@ -126,7 +126,7 @@ class Run:
         if (refusal := self._refusal()) is not None:
             raise Ended(self._budget_end(refusal))
         for text in self._actor.steers.take():
-            await self._ledger.append("user", {"text": text})
+            await self._ledger.append("user", {"text": text, "steer": True})
         self.request_id = self._ledger.new_id()
         request = self._actor.request(self.request_id)
         try:
