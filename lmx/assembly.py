@@ -37,12 +37,6 @@ from lmx_core.tasks import run_in_thread
 _OLLAMA = "ollama:"
 _LOOKUP_MS = 1_250
 """To connect and to answer; a daemon on this machine that takes longer is as good as none (C8-1)."""
-_DECIDED_BY = {
-    "flag": "--permission-mode",
-    "default": "the default",
-    "config": "config.toml",
-    "managed": "managed.toml",
-}
 
 
 class SessionFactory:
@@ -62,7 +56,7 @@ class SessionFactory:
         self.secrets = [key for _, key in keys.values()]
         self.permission = Handle(
             settings.get("permissions.mode", "ask"),
-            source=_DECIDED_BY[settings.sources.get("permissions.mode", "default")],
+            source=_decided_by(settings.sources.get("permissions.mode", "default")),
         )
         self.provider: Any = DefaultProvider(
             base_url=settings.get("base_url"),
@@ -191,6 +185,12 @@ class SessionFactory:
             harness=self.harness(recorded),
             cwd=self.cwd,
         )
+
+
+def _decided_by(source: str) -> str:
+    """Who chose the permission mode, in the words a decision carries to the person."""
+    said = {"flag": "--permission-mode", "default": "the default", "config": "config.toml", "managed": "managed.toml"}
+    return said.get(source, source)
 
 
 def _with_keys(environ: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:

@@ -7,24 +7,26 @@ even run, or where the person refused the repair.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from lmx.cli.demo import project
 from lmx_core import Entry, Scripted
-from lmx_core.providers.scripted import Delay, Step, complete, tool_call, tool_calls
+from lmx_core.providers.scripted import Delay, Step, complete, tool_call
 
 NAME = "demo:scripted"
 _REQUESTS = 1_000
 """More than anybody asks of a demo."""
 
-_LOOK = "I will read the code and run its test."
+_LOOK = "I will read the code first."
+_RUN = "It looks harmless. I will run its test to see what fails."
 _REASON = (
     "The discount is computed as if it were a fraction: 25 percent of 80 takes away 2000. The percentage has to be divided "
     "by 100."
 )
 _AGAIN = "Now the test again."
 _REPAIRED = (
-    "Repaired: `discounted` in shop.py divided nothing, so a discount of 25 percent took away 25 times the price. It divides "
-    "by 100 now, and the test passes."
+    "Repaired: `discounted` in shop.py took the percentage for a fraction, so 25 percent took away 25 times the price. It "
+    "divides by 100 now, and the test passes."
 )
 _REFUSED = "You refused the change, so shop.py is as it was: `price * percent` still lacks its `/ 100`."
 _UNTESTED = "I changed shop.py, but the test was not run, so whether that was all I cannot tell."
@@ -50,33 +52,30 @@ def answer(entries: Sequence[Entry]) -> list[Step]:
     if any(_is_final(entry) for entry in entries):
         return _says(_OVER)
     results = [entry.payload for entry in entries if entry.type == "tool_result"]
-    edits = [result for result in results if result["name"] == "edit"]
-    if not results:
-        return tool_calls([("read", {"path": "shop.py"}), _test()], text=_LOOK)
-    if not edits:
-        if results[-1]["outcome"] == "ok" and "1 passed" in results[-1]["output"]:
-            return _says(_NOTHING)
+    done = [result["name"] for result in results]
+    if not done:
+        return tool_call("read", {"path": "shop.py"}, text=_LOOK)
+    if "bash" not in done:
+        return _test(_RUN)
+    last = results[-1]
+    if "edit" not in done:
         change = {"path": "shop.py", "old": project.BROKEN, "new": project.WHOLE}
-        return tool_call("edit", change, text=_REASON)
-    if edits[-1]["outcome"] != "ok":
-        return _says(_REFUSED)
-    if results[-1] is edits[-1]:
-        return tool_calls([_test()], text=_AGAIN)
-    return _says(_ending(results[-1]["outcome"], results[-1]["output"]))
+        return _says(_NOTHING) if _passed(last) else tool_call("edit", change, text=_REASON)
+    if last["name"] != "edit":
+        return _says(_REPAIRED if _passed(last) else _STILL if last["outcome"] == "ok" else _UNTESTED)
+    return _test(_AGAIN) if last["outcome"] == "ok" else _says(_REFUSED)
 
 
 def _is_final(entry: Entry) -> bool:
     return entry.type == "assistant" and not entry.payload.get("tool_calls")
 
 
-def _ending(outcome: str, output: str) -> str:
-    if outcome != "ok":
-        return _UNTESTED
-    return _REPAIRED if "1 passed" in output else _STILL
+def _passed(result: dict[str, Any]) -> bool:
+    return result["outcome"] == "ok" and "1 passed" in result["output"]
 
 
-def _test() -> tuple[str, dict[str, str]]:
-    return "bash", {"command": project.test_command()}
+def _test(text: str) -> list[Step]:
+    return tool_call("bash", {"command": project.test_command()}, text=text)
 
 
 def _says(text: str) -> list[Step]:

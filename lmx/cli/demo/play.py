@@ -49,7 +49,7 @@ class DemoFactory(SessionFactory):
     def __init__(self, folder: Path, environ: Mapping[str, str], mode: str, pace_ms: float = 0):
         settings = Settings(
             values={"permissions.mode": mode},
-            sources={"permissions.mode": "demo"},
+            sources={"permissions.mode": "the demo"},
             config=None,
             config_source=layers.NONE,
             state=None,
@@ -122,7 +122,7 @@ def _tell(event: Any) -> None:
     elif event.entry.type == "tool_result":
         output = payload["output"].strip().split("\n")
         more = [f"... {len(output) - _SHOWN_LINES} more lines"] if len(output) > _SHOWN_LINES else []
-        _say(f"  <- {payload['name']}: {payload['outcome']}")
+        _say(f"  <- {payload['name']}" + ("" if payload["outcome"] == "ok" else f" ({payload['outcome']})"))
         _say("\n".join(f"     {text}" for text in [*output[:_SHOWN_LINES], *more]))
 
 
