@@ -97,7 +97,9 @@ def _schema(tool: Tool) -> dict[str, Any]:
 
 
 def _declared(tool: Tool) -> Mapping[str, Any]:
-    metadata = getattr(tool, "metadata", None) or {}
+    metadata = getattr(tool, "metadata", None)
+    if metadata is None:
+        return {}
     if not isinstance(metadata, Mapping):
         raise ConfigError("its metadata must be a mapping of descriptor parts")
     for part, value in metadata.items():

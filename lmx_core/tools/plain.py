@@ -22,7 +22,7 @@ _UNFINISHED = re.compile(
     r"(?:\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)|\x9b[0-?]*[ -/]*)\Z"
 )
 _OVERSTRUCK = re.compile(r"[^\x08\n]\x08")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 MAX_SEQUENCE_CHARS = 4_096
 """A sequence that goes on longer is none; holding on would swallow the rest of the output."""
@@ -45,7 +45,7 @@ class Plain:
     def end(self) -> str:
         """What was still held: the last line without its newline."""
         rest = self._take(self._decoder.decode(b"", final=True))
-        last = self._line + _visible(self._sequence)
+        last = self._line + _CONTROL.sub(_visible, self._sequence)
         self._line = self._sequence = ""
         return rest + _last_state(last.removesuffix("\r"))
 
@@ -64,28 +64,28 @@ class Plain:
             text = _SEQUENCE.sub("", text)
             if (unfinished := _UNFINISHED.search(text)) and len(unfinished[0]) <= MAX_SEQUENCE_CHARS:
                 self._sequence, text = unfinished[0], text[: unfinished.start()]
-        text = text.replace("\x07", "")
-        return _visible(_OVERSTRUCK.sub("", text)) if _CONTROL.search(text) else text
+        return _CONTROL.sub(_visible, text.replace("\x07", ""))
 
 
-def _visible(text: str) -> str:
-    """Control characters in a form that does nothing: `\\x00`."""
-    return _CONTROL.sub(lambda match: "" if match[0] == "\b" else f"\\x{ord(match[0]):02x}", text)
+def _visible(control: re.Match[str]) -> str:
+    """A control character in a form that does nothing: `\\x00`."""
+    return f"\\x{ord(control[0]):02x}"
 
 
 def _lines(text: str) -> str:
-    return "\n".join(map(_last_state, text.split("\n"))) if "\r" in text else text
+    return "\n".join(map(_last_state, text.split("\n"))) if "\r" in text or "\b" in text else text
 
 
 def _last_state(line: str) -> str:
     """What a terminal would show in the end of a line that was drawn over itself."""
-    if "\r" not in line:
-        return line
-    return next((state for state in reversed(line.split("\r")) if state), "")
+    if "\r" in line:
+        line = next((state for state in reversed(line.split("\r")) if state), "")
+    return _OVERSTRUCK.sub("", line).replace("\b", "") if "\b" in line else line
 
 
 def _squeezed(line: str) -> str:
     """An unfinished line without the states that are already drawn over; a final `\\r` may yet become `\\r\\n`."""
     if "\r" not in line:
         return line
-    return _last_state(line) + ("\r" if line.endswith("\r") else "")
+    last = next((state for state in reversed(line.split("\r")) if state), "")
+    return last + ("\r" if line.endswith("\r") else "")
