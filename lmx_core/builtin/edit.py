@@ -29,7 +29,10 @@ class Edit:
     """Its `structured_content` has `change` (`edited`), `rule` (how `old` was found) and `places`; see `files.change`."""
 
     name = "edit"
-    description = "Replace text in a file. old must be in the file exactly once, unless replace_all."
+    description = (
+        "Replace old by new in a file. Quote old from the file, without line numbers and with enough lines around it to be "
+        "there only once, or set replace_all."
+    )
     schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
         "type": "object",
         "properties": {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from difflib import SequenceMatcher
 from typing import Any, NoReturn
 
 from lmx_core.calls import ToolContext
-from lmx_core.edits.text import lines_of
+from lmx_core.edits.text import aligned, lines_of
 from lmx_core.environment.base import FileError
 from lmx_core.errors import ToolError
 
@@ -16,7 +15,6 @@ REGION_BYTES = 20_000
 """A changed region of more than this is not repeated in a result: the call's own arguments show it."""
 
 CONTEXT_LINES = 2
-COMPARED_LINES = 2_000
 
 
 def key(context: ToolContext, path: str) -> str:
@@ -44,24 +42,15 @@ def change(kind: str, path: str, before: str, after: str) -> dict[str, Any]:
     larger than `REGION_BYTES`.
     """
     old, new = lines_of(before), lines_of(after)
-    shortest = min(len(old), len(new))
-    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
-    tail = next((n for n in range(shortest - head) if old[-1 - n] != new[-1 - n]), shortest - head)
-    added, removed = _counted(old[head : len(old) - tail], new[head : len(new) - tail])
+    changed = [part for part in aligned(old, new) if not part[0]]
+    added, removed = sum(part[4] - part[3] for part in changed), sum(part[2] - part[1] for part in changed)
     told: dict[str, Any] = {"change": kind, "path": path, "added": added, "removed": removed}
-    start, kept = max(0, head - CONTEXT_LINES), max(0, tail - CONTEXT_LINES)
+    start = max(0, min((part[1] for part in changed), default=0) - CONTEXT_LINES)
+    kept = max(0, len(old) - max((part[2] for part in changed), default=0) - CONTEXT_LINES)
     region = "".join(old[start : len(old) - kept]), "".join(new[start : len(new) - kept])
     if len(region[0].encode()) + len(region[1].encode()) <= REGION_BYTES:
         told |= {"line": start + 1, "before": region[0], "after": region[1]}
     return told
-
-
-def _counted(old: list[str], new: list[str]) -> tuple[int, int]:
-    """Lines added and removed; too many to compare count as all of them."""
-    if max(len(old), len(new)) > COMPARED_LINES:
-        return len(new), len(old)
-    same = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
-    return len(new) - same, len(old) - same
 
 
 def counts(told: dict[str, Any]) -> str:

@@ -39,13 +39,15 @@ class Read:
     """Its `structured_content` has `first`, `last` and `total` line numbers; `total` is None when it is not known."""
 
     name = "read"
-    description = "Read a text file as numbered lines (N<TAB>text), or list a directory."
+    description = (
+        "Read a text file as numbered lines (N<TAB>text), or list a directory. Paths are in the working directory."
+    )
     schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "offset": {"type": "integer", "minimum": 1, "description": "First line"},
-            "limit": {"type": "integer", "minimum": 1, "description": f"Default {DEFAULT_LINES}"},
+            "offset": {"type": "integer", "minimum": 1, "description": "First line, default 1"},
+            "limit": {"type": "integer", "minimum": 1, "description": f"Number of lines, default {DEFAULT_LINES}"},
         },
         "required": ["path"],
         "additionalProperties": False,

@@ -20,7 +20,7 @@ class Write:
     """Its `structured_content` has `change`: `created`, `overwrote` or `unchanged`; see `files.change` for the rest."""
 
     name = "write"
-    description = "Create a file, or replace a whole file that was read before."
+    description = "Create a file with its parent directories, or replace a whole file that was read before."
     schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},

@@ -12,14 +12,19 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 import msgspec
 
-from lmx_core.edits.text import line_number, lines_of
+from lmx_core.edits.text import aligned, line_number, lines_of
 
 SIMILAR = 0.6
 FULL_SCAN = 50_000
 ANCHORS = 25
+ANCHOR_WORDS = 12
+COMMON = 2_000
+"""A word is looked for so many times; one that is more common tells nothing of a place."""
+
 SHOWN_LINES = 24
 
 _NUMBER = re.compile(r"[ ]*\d+\t")
@@ -114,16 +119,17 @@ def _without_numbers(text: str) -> str | None:
 
 
 def _trailing(text: str, old: str, new: str) -> Iterator[Place]:
-    for start, end, _ in _windows(text, old, str.rstrip):
-        yield Place(start, end, _ended_alike(text[start:end], old, new))
+    wanted = lines_of(old)
+    for start, end, lines in _windows(text, old, str.rstrip):
+        put = _carried_over(new, wanted, lines, str.rstrip)
+        yield Place(start, end, _ended_alike(text[start:end], old, put))
 
 
 def _indented(text: str, old: str, new: str) -> Iterator[Place]:
     wanted = lines_of(old)
     for start, end, lines in _windows(text, old, str.strip):
-        indents = _indents(wanted, lines)
-        if indents is not None:
-            yield Place(start, end, _ended_alike(text[start:end], old, _reindented(new, indents)))
+        put = _carried_over(new, wanted, lines, str.strip, _reindented)
+        yield Place(start, end, _ended_alike(text[start:end], old, put))
 
 
 def _windows(text: str, old: str, key: Callable[[str], str]) -> Iterator[tuple[int, int, list[str]]]:
@@ -157,12 +163,42 @@ def _ended_alike(replaced: str, old: str, new: str) -> str:
     return new
 
 
-def _indents(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """Which indentation of the quoted lines is which of the file's; None where one would have to be two."""
+def _carried_over(
+    new: str,
+    wanted: Sequence[str],
+    found: Sequence[str],
+    key: Callable[[str], str],
+    rewrite: Callable[[str, dict[str, str]], str] = lambda line, indents: line,
+) -> str:
+    """`new`, where a line it repeats from the quoted text is as the file has it, and any other went through `rewrite`.
+
+    `rewrite` is given the line and which quoted indentation is which of the file's, as seen first in the lines it replaces.
+    """
+    lines = lines_of(new)
+    everywhere = _indents(wanted, found)
+    put: list[str] = []
+    for same, old_from, old_to, new_from, new_to in aligned(
+        [key(line) for line in wanted], [key(line) for line in lines]
+    ):
+        if same:
+            put += (_like(own, line) for own, line in zip(found[old_from:old_to], lines[new_from:new_to], strict=True))
+        else:
+            indents = everywhere | _indents(wanted[old_from:old_to], found[old_from:old_to])
+            put += (rewrite(line, indents) for line in lines[new_from:new_to])
+    return "".join(put)
+
+
+def _like(own: str, line: str) -> str:
+    """The file's own line, ended as `line` is."""
+    return own.removesuffix("\n") + ("\n" if line.endswith("\n") else "")
+
+
+def _indents(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str]:
+    """Which indentation of the quoted lines is which of the file's."""
     indents: dict[str, str] = {}
     for quoted, own in zip(wanted, found, strict=True):
-        if quoted.strip() and indents.setdefault(_indent(quoted), _indent(own)) != _indent(own):
-            return None
+        if quoted.strip():
+            indents.setdefault(_indent(quoted), _indent(own))
     return indents
 
 
@@ -170,11 +206,8 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _reindented(new: str, indents: dict[str, str]) -> str:
-    return "".join(
-        _translated(_indent(line), indents) + line.lstrip() if line.strip() else line.lstrip(" \t")
-        for line in lines_of(new)
-    )
+def _reindented(line: str, indents: dict[str, str]) -> str:
+    return _translated(_indent(line), indents) + line.lstrip() if line.strip() else line.lstrip(" \t")
 
 
 def _translated(indent: str, indents: dict[str, str]) -> str:
@@ -227,7 +260,7 @@ def closest(text: str, old: str) -> NotFound:
         return NotFound()
     starts: Sequence[int] = range(max(1, len(lines) - len(wanted) + 1))
     if len(lines) * len(sought) > FULL_SCAN:
-        starts = _anchored(lines, wanted)
+        starts = _anchored(text, lines, wanted)
         sought = sought[:2_000]
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2(sought)
@@ -243,10 +276,16 @@ def closest(text: str, old: str) -> NotFound:
     return NotFound(tuple(line.rstrip("\n") for line in lines[where : where + len(wanted)]), where + 1)
 
 
-def _anchored(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Starts of windows whose lines share the most words with the longest quoted line."""
+def _anchored(text: str, lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Starts of windows whose lines share the longest words with the longest quoted line."""
     longest = max(range(len(wanted)), key=lambda n: len(wanted[n].strip()))
-    words = set(re.findall(r"\w+", wanted[longest]))
-    shared = ((len(words & set(re.findall(r"\w+", line))), -at) for at, line in enumerate(lines))
-    best = sorted((score for score in shared if score[0]), reverse=True)[:ANCHORS]
-    return sorted({max(0, -at - longest) for _, at in best})
+    words = sorted(set(re.findall(r"\w+", wanted[longest])), key=len, reverse=True)[:ANCHOR_WORDS]
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    score: Counter[int] = Counter()
+    for word in words:
+        for place in islice(re.finditer(re.escape(word), text), COMMON):
+            score[bisect_right(starts, place.start()) - 1] += len(word)
+    best = sorted(score, key=lambda line: (-score[line], line))[:ANCHORS]
+    return sorted({max(0, line - longest) for line in best})

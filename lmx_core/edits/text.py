@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 
 BOM = b"\xef\xbb\xbf"
-ALIGNED_LINES = 2_000
-"""In a file of mixed line ends, a longer edit gives all its lines the predominant one."""
+ALIGNED_LINES = 400
+"""A longer middle is not compared line by line: that costs the square of its length."""
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
@@ -110,14 +110,12 @@ class Text:
         if not self.is_mixed:
             return edit.new if self.newline == "\n" else edit.new.replace("\n", self.newline)
         old, new = lines_of(self.text[edit.start : edit.end]), lines_of(edit.new)
-        if max(len(old), len(new)) > ALIGNED_LINES:
-            return edit.new.replace("\n", self.newline)
         starts = [edit.start]
         for line in old:
             starts.append(starts[-1] + len(line))
         written: list[str] = []
-        for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            if tag == "equal":
+        for same, old_from, old_to, new_from, new_to in aligned(old, new):
+            if same:
                 written.append(self._raw[self._raw_offset(starts[old_from]) : self._raw_offset(starts[old_to])])
             else:
                 written += (line.replace("\n", self.newline) for line in new[new_from:new_to])
@@ -129,6 +127,24 @@ def lines_of(text: str) -> list[str]:
     lines = text.split("\n")
     last = lines.pop()
     return [line + "\n" for line in lines] + ([last] if last else [])
+
+
+def aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Which lines stay and which become which: `(same, old_from, old_to, new_from, new_to)`, in order, covering both."""
+    shortest = min(len(old), len(new))
+    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
+    tail = next((n for n in range(shortest - head) if old[-1 - n] != new[-1 - n]), shortest - head)
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if head:
+        yield True, 0, head, 0, head
+    if max(old_end, new_end) - head > ALIGNED_LINES:
+        yield False, head, old_end, head, new_end
+    else:
+        middle = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False)
+        for tag, i, j, k, m in middle.get_opcodes():
+            yield tag == "equal", head + i, head + j, head + k, head + m
+    if tail:
+        yield True, old_end, len(old), new_end, len(new)
 
 
 def line_number(text: str, offset: int) -> int:
