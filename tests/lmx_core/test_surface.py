@@ -1,0 +1,140 @@
+"""What the engine exports, what importing it starts (nothing), and what it costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import lmx_core
+from lmx_core import testing
+
+ROOT = Path(__file__).parents[2]
+
+PUBLIC = """
+    Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout Busy Cancelled Clock ConfigError Decision
+    DefaultProvider Deny Descriptor Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback Guard
+    Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore LmxError LocalEnvironment
+    ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider Request Result Rewrite Runtime
+    Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout Store StoreError Subscription SystemClock Tool
+    ToolCall ToolContext ToolError ToolSpec ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall
+    UnknownEntry UnknownTools UnsafeFork Usage assemble default_tools explain fork parse_spec resume_session run
+    run_in_thread search_tools start_session
+""".split()
+
+HEAVY = "httpx2 textual typer rich pydantic litellm mcp pexpect sqlite3 anyio".split()
+
+
+def fresh(code: str) -> dict:
+    """What a program in an interpreter of its own prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_tk_7_the_public_names_are_these_and_each_of_them_is_there():
+    assert lmx_core.__all__ == sorted(PUBLIC)
+    assert not [name for name in lmx_core.__all__ if getattr(lmx_core, name, None) is None]
+    assert set(lmx_core.__all__) <= set(dir(lmx_core))
+
+
+def test_tk_7_the_kits_names_are_these():
+    assert sorted(testing.__all__) == sorted(
+        "ManualClock MemoryStore Prompted Scripted assert_valid_transcript collect prompt runtime".split()
+    )
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(lmx_core, "Sesion")
+
+
+def test_rt_1_importing_every_room_starts_nothing():
+    """RT-1, RT-10, NO-1, NO-7."""
+    found = fresh(
+        """
+        import gc, json, logging, os, pkgutil, signal, sys, threading, atexit, importlib
+
+        def state():
+            return {
+                "threads": threading.active_count(),
+                "files": sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else [],
+                "children": open(f"/proc/self/task/{os.getpid()}/children").read() if os.path.isdir("/proc/self/fd") else "",
+                "environ": dict(os.environ),
+                "handlers": [str(h) for h in logging.root.handlers],
+                "signals": [str(signal.getsignal(s)) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)],
+                "atexit": atexit._ncallbacks(),
+                "cwd": os.getcwd(),
+            }
+
+        import asyncio, concurrent.futures.thread, ssl, socket, inspect
+        before = state()
+        import lmx_core
+        [getattr(lmx_core, name) for name in lmx_core.__all__]
+        for room in pkgutil.walk_packages(lmx_core.__path__, "lmx_core."):
+            if ".wire" not in room.name and "providers" not in room.name:
+                importlib.import_module(room.name)
+        gc.collect()
+        after = state()
+        print(json.dumps({"changed": [k for k in before if before[k] != after[k]], "tasks": lmx_core.runtime._mounted}))
+        """
+    )
+    assert found == {"changed": [], "tasks": {}}
+
+
+def test_rt_1_the_embedders_import_is_light():
+    """RT-1, RT-12, NO-3: `from lmx_core import Runtime, run` loads nothing slow and starts no thread."""
+    found = fresh(
+        f"""
+        import json, sys, threading
+        from lmx_core import Runtime, run
+        print(json.dumps({{"heavy": [m for m in {HEAVY!r} if m in sys.modules], "threads": threading.active_count()}}))
+        """
+    )
+    assert found == {"heavy": [], "threads": 1}
+
+
+def test_rt_1_a_prompt_with_a_scripted_model_loads_nothing_slow_either():
+    found = fresh(
+        f"""
+        import asyncio, json, sys
+        from lmx_core import MemoryStore, Runtime, Scripted, run
+        from lmx_core.providers.scripted import complete
+
+        async def main():
+            async with Runtime():
+                await run("x", provider=Scripted([complete("a")]), store=MemoryStore(), model="m:m")
+
+        asyncio.run(main())
+        print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))
+        """
+    )
+    assert found == []
+
+
+def test_tk_7_the_engine_imports_no_host_and_no_terminal():
+    """TK-7, NO-2, NO-3."""
+    forbidden = ("lmx", "textual", "typer", "rich", "pexpect", "flask", "django", "sqlalchemy")
+    for path in (ROOT / "lmx_core").rglob("*.py"):
+        for line in path.read_text("utf-8").splitlines():
+            words = line.split()
+            if len(words) > 1 and words[0] in ("import", "from"):
+                assert words[1].split(".")[0] not in forbidden, f"{path}: {line}"
+
+
+def test_there_is_one_place_where_tasks_are_made():
+    """RT-4, RT-5: everything else starts tasks through `Spawn`."""
+    makers = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "lmx_core").rglob("*.py")
+        if any(word in path.read_text("utf-8") for word in (".create_task(", "ensure_future(", "TaskGroup("))
+    }
+    assert makers <= {"lmx_core/runtime.py", "lmx_core/tasks.py"}
+
+
+def test_rt_10_the_engine_reads_no_configuration_of_its_own():
+    """RT-10, NO-1: `LMX_` variables are the program's."""
+    assert not [p for p in (ROOT / "lmx_core").rglob("*.py") if '"LMX_' in p.read_text("utf-8")]
