@@ -70,7 +70,7 @@ def is_long(text: str) -> bool:
 
 
 def pasted(draft: Draft, text: str) -> Draft:
-    """The draft with `text` inserted at the caret: plainly, or as a chip. `text` has been through `paste.clean`."""
+    """The draft with `text` inserted at the caret: plainly, or as a chip. `text` has been through `plain`."""
     pastes = draft.pastes
     if is_long(text) and len(pastes) < CHIP_LAST - CHIP_FIRST:
         pastes = (*pastes, text)
@@ -79,20 +79,6 @@ def pasted(draft: Draft, text: str) -> Draft:
     return Draft(text=before + text + after, caret=draft.caret + len(text), pastes=pastes)
 
 
-def clean_paste(text: str) -> tuple[str, int]:
-    """`text` as it may enter a draft, and how many control characters were taken out (CMP-13).
-
-    CR and CRLF become LF; escape sequences, C0 and C1 but tab and newline go; so do characters that would pass for chips.
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    cleaned, removed = _CONTROLS.subn("", text)
-    cleaned = cleaned.encode("utf-8", "replace").decode("utf-8") if not cleaned.isascii() else cleaned
-    return _CHIP.sub("\ufffd", cleaned), removed
-
-
-_CONTROLS = re.compile(
-    r"\x1b\[[\x30-\x3f]*+[\x20-\x2f]*+[\x40-\x7e]"
-    r"|\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)"
-    r"|\x1b[\x20-\x2f]{1,2}+[\x30-\x7e]"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
+def plain(text: str) -> str:
+    """Typed or pasted text without characters that would pass for chips. The terminal's filter cleaned the rest (CMP-13)."""
+    return _CHIP.sub("\ufffd", text)

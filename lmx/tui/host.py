@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     import logging
 
     from lmx.sessions import SessionInfo
-    from lmx_core.permissions import Handle
-
     from lmx_core import Entry, Session
+    from lmx_core.permissions import Handle
 
 
 class Host(Protocol):

@@ -1,5 +1,5 @@
-"""CMP-10, CMP-33, CMP-44 as a state machine: whatever keys are pressed and whatever the engine does, no words are lost, none are
-sent twice, and what is sent arrives in the order in which it was sent.
+"""CMP-10, CMP-33, CMP-44 as a state machine: whatever keys are pressed and whatever the engine does, no words are lost, none
+are sent twice, and what is sent arrives in the order in which it was sent.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class Words(RuleBasedStateMachine):
         assert len(self.engine.steers) <= 1 or self.talk.state.steer is not None
 
 
-Words.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Words.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 
 
 class TestNothingIsLost(Words.TestCase):

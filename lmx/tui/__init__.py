@@ -1,0 +1,27 @@
+"""The screen. `run_screen(host)` is its door; nothing of Textual is imported before it is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lmx.tui.host import Host
+
+
+async def run_screen(host: Host) -> int:
+    """Opens the screen and returns the exit status when it is gone.
+
+    Runs on the engine's loop, inside `async with Runtime()`. Raises NoTerminal where there is no terminal.
+    """
+    from lmx.tui.terminal.look import query_look
+
+    look = await query_look()
+    from lmx.tui.app import LmxApp
+    from lmx.tui.terminal.signals import run_in_terminal
+
+    app = LmxApp(host, look=look)
+    status = await run_in_terminal(app, app.bridge.close)
+    session = app.bridge.session
+    if status == 0 and session is not None and app.state.turns:
+        print(host.resume_hint(session.id))
+    return status

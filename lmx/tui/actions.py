@@ -1,0 +1,52 @@
+"""What commands may do, as the screen does it (`lmx.commands.base.Actions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmx.conversation import messages as msg
+from lmx.tui import keymap
+from lmx.tui.bridge import Bridge, Screen
+
+
+class LineActions:
+    """For one typed line: `began` and `focused` say when and how it was typed, which decides whether it may answer (APR-4)."""
+
+    def __init__(self, screen: Screen, bridge: Bridge, *, began: int | None, focused: bool, model: str):
+        self._screen, self._bridge = screen, bridge
+        self._began, self._focused, self._model = began, focused, model
+
+    def say(self, text: str, tone: str = "plain") -> None:
+        self._screen.tell(msg.Say(text=text, tone=tone))
+
+    def decide(self, verdict: str, which: str, reason: str) -> None:
+        self._screen.tell(
+            msg.Decide(verdict=verdict, which=which, reason=reason, began=self._began, focused=self._focused)
+        )
+
+    def cancel(self) -> None:
+        self._screen.tell(msg.CancelAsked())
+
+    def take_back(self) -> None:
+        self._screen.tell(msg.TakeBack())
+
+    def quit(self) -> None:
+        self._screen.tell(msg.QuitAsked())
+
+    def model(self) -> str:
+        return self._model
+
+    async def set_model(self, spec: str) -> None:
+        await self._bridge.set_model(spec)
+
+    async def new(self) -> None:
+        await self._bridge.new()
+
+    async def resume(self, ref: str) -> None:
+        await self._bridge.resume(ref)
+
+    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
+        return await self._bridge.sessions(everywhere=everywhere)
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        return keymap.listed()

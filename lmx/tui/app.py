@@ -1,0 +1,324 @@
+"""The screen: carries keys to the reducer and its effects to widgets and the engine. It decides nothing (GEN-1).
+
+The first frame is drawn before anything of the engine is loaded or opened, and typing works from then on (LAY-9, GEN-8).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from textual import constants, events
+from textual.timer import Timer
+
+from lmx import words
+from lmx.commands import COMMANDS
+from lmx.conversation import Conversation, State, frame
+from lmx.conversation import draft as drafts
+from lmx.conversation import effects as fx
+from lmx.conversation import messages as msg
+from lmx.conversation.draft import Draft
+from lmx.receipts import Receipts
+from lmx.sanitize import one_line
+from lmx.tui import history
+from lmx.tui.actions import LineActions
+from lmx.tui.bridge import Bridge
+from lmx.tui.host import Host
+from lmx.tui.screens.main import MainScreen
+from lmx.tui.terminal.app import TerminalApp
+from lmx.tui.terminal.look import Look
+from lmx.tui.view.theme import THEMES
+from lmx.tui.view.transcript import TranscriptView
+from lmx.tui.widgets.lines import Rail
+from lmx_core import run_in_thread
+from lmx_core.errors import LmxError
+
+SPINNER_S = 0.25
+PAINT_CHECK_S = 0.05
+OUTPUTS, OUTPUT_BYTES = 20, 2_000_000
+CLIPBOARD_BYTES = 74_000
+
+
+def monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+class LmxApp(TerminalApp, inherit_bindings=False):
+    """`now` gives milliseconds; every rule about time uses it."""
+
+    CSS = "Screen { background: transparent; }"
+
+    def __init__(self, host: Host, *, look: Look | None = None, now: Callable[[], int] = monotonic_ms):
+        crash = host.history_path.parent / "crash" if host.history_path is not None else None
+        super().__init__(look=look, crash_directory=crash)
+        self.host, self._now = host, now
+        self.state = State(mode=host.permission.mode)
+        self.bridge = Bridge(host, self)
+        self._rules = Conversation(Receipts(), COMMANDS)
+        self.where = frame.directory(str(host.cwd), str(Path.home()))
+        self.main = MainScreen(THEMES[self.look.theme], self, version=host.version, where=self.where)
+        self._flash: tuple[str, int] | None = None
+        self._flash_timer: Timer | None = None
+        self._spinner: Timer | None = None
+        self._paint_check: Timer | None = None
+        self._unpainted: dict[str, int] = {}
+        self._outputs: OrderedDict[str, tuple[str, str]] = OrderedDict()
+
+    # --- the start --------------------------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        self.tell(msg.Starting(words.STARTING))
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.work(self._load_history(), "history")
+        self.work(self.bridge.begin(), "session")
+
+    async def _load_history(self) -> None:
+        path = self.host.history_path
+        if path is not None:
+            lines = await run_in_thread(history.load, path)
+            self.tell(msg.Loaded(tuple(drafts.of(drafts.plain(line)) for line in lines)))
+
+    # --- the reducer ------------------------------------------------------------------------------------------------
+
+    def tell(self, message: object) -> None:
+        """One message to the reducer: its effects are done, then the frame is brought up to date."""
+        self._update(message)
+        self._draw()
+
+    def tell_all(self, messages: Sequence[object]) -> None:
+        """Several, with one frame for all of them."""
+        for message in messages:
+            self._update(message)
+        self._draw()
+
+    def _update(self, message: object) -> None:
+        before = self.state
+        self.state, made = self._rules.update(before, message, self._now())
+        for effect in made:
+            self._perform(effect)
+        if self.state.session_id != before.session_id and self.state.name:
+            self.set_title(f"lmx | {self.state.name} | {self.where}")
+
+    def _draw(self) -> None:
+        if not self.main.is_mounted or not self.is_running:
+            return
+        flash = ""
+        if self._flash is not None:
+            text, until = self._flash
+            flash = text if self._now() < until else ""
+        self.main.draw(self.state, self._now(), flash)
+        self.main.put_cursor()
+        self._spin(self.state.busy)
+
+    def _perform(self, effect: fx.Effect) -> None:
+        match effect:
+            case fx.Append(block):
+                self.main.transcript.append(block)
+            case fx.Replace(block):
+                self.main.transcript.replace(block)
+            case fx.Remove(key):
+                self.main.transcript.remove_block(key)
+            case fx.Clear():
+                self.main.transcript.clear()
+            case fx.SetDraft(draft):
+                self.main.composer.load(draft)
+            case fx.ClearSelection():
+                self.main.transcript.clear_selection()
+            case fx.Flash(text, ms):
+                self.flash(text, ms)
+            case fx.Notify(text):
+                self._call_back(text)
+            case fx.Keep(id=id, title=title, text=text):
+                self._keep(id, title, text)
+            case fx.Watch(call_ids):
+                self._watch(call_ids)
+            case fx.Remember(text):
+                self.work(self._remember(text), "history")
+            case fx.Run():
+                self.work(self._run(effect), f"/{effect.command}")
+            case fx.Quit():
+                self.exit(0)
+            case _:
+                self.bridge.perform(effect)
+
+    # --- work beside the screen --------------------------------------------------------------------------------------
+
+    def work(self, job: Coroutine[Any, Any, None], name: str) -> None:
+        self.run_worker(self._bordered(job, name), name=name, exit_on_error=True)
+
+    async def _bordered(self, job: Coroutine[Any, Any, None], name: str) -> None:
+        try:
+            await job
+        except LmxError as error:
+            self.tell(msg.Trouble(str(error)))
+        except Exception as error:  # the screen's root: a worker that fails is a row and a log line (GEN-4)
+            self.host.log.exception("%s failed", name)
+            self.tell(msg.Trouble(words.WORK_FAILED.format(what=name, error=type(error).__name__)))
+
+    async def _remember(self, text: str) -> None:
+        path = self.host.history_path
+        if path is None:
+            return
+        try:
+            await run_in_thread(history.append, path, text)
+        except OSError as error:
+            self.host.log.warning("the history could not be written: %s", error.strerror)
+
+    async def _run(self, effect: fx.Run) -> None:
+        command = next(c for c in COMMANDS if c.name == effect.command)
+        act = LineActions(self, self.bridge, began=effect.began, focused=effect.focused, model=self.state.model)
+        await command.perform(act, effect.argument)
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def draft_changed(self, draft: Draft) -> None:
+        self.tell(msg.Edited(draft))
+
+    def query_changed(self, query: str) -> None:
+        self.tell(msg.SearchTyped(query))
+
+    def act(self, action: str) -> None:
+        """A key that is no editing: a message to the reducer, or the screen's own scrolling."""
+        view = self.main.transcript
+        match action:
+            case "escape":
+                self.tell(msg.Escape(selection=view.has_selection))
+            case "down" if self._at_the_end():
+                self.main.composer.to_end()
+            case "page_up" | "page_down":
+                view.page(-1 if action == "page_up" else 1)
+            case "scroll_up" | "scroll_down":
+                view.scroll_rows(-3 if action == "scroll_up" else 3)
+            case "top":
+                view.to_top()
+            case "bottom":
+                view.to_bottom()
+            case "pager":
+                self._open_pager()
+            case "suspend":
+                self.action_suspend_process()
+            case "repaint":
+                self.action_repaint()
+            case "newline":
+                return  # in a panel: one line is all it takes
+            case _:
+                self.tell(_MESSAGES[action])
+
+    def _at_the_end(self) -> bool:
+        """Down on the last line of the live draft goes to its end."""
+        state = self.state
+        return state.menu is None and state.search is None and state.browsing is None
+
+    # --- feedback ---------------------------------------------------------------------------------------------------
+
+    def flash(self, sentence: str, ms: int = 3_000) -> None:
+        """A short word in the status line (LAY-8)."""
+        self._flash = (one_line(sentence), self._now() + ms)
+        if self._flash_timer is not None:
+            self._flash_timer.stop()
+        self._flash_timer = self.set_timer(ms / 1_000 + 0.01, self._draw)
+        self._draw()
+
+    def _spin(self, busy: bool) -> None:
+        if busy and self._spinner is None:
+            self._spinner = self.set_interval(SPINNER_S, self._tick)
+        elif not busy and self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _tick(self) -> None:
+        if constants.TEXTUAL_ANIMATIONS != "none":
+            self.main.live.frame += 1
+        self.main.draw_activity(self.state, self._now())
+
+    def _call_back(self, text: str) -> None:
+        """OSC 9 and BEL (NTF-1). A multiplexer passes only the bell on for sure."""
+        if self.terminal is not None:
+            inside = any(name in os.environ for name in ("TMUX", "STY"))
+            self.terminal.write("\x07" if inside else f"\x1b]9;{one_line(text)}\x07\x07")
+
+    # --- cards: when were they really painted? -----------------------------------------------------------------------
+
+    def _watch(self, call_ids: Sequence[str]) -> None:
+        self._unpainted.update(dict.fromkeys(call_ids, self.main.transcript.paints))
+        if self._paint_check is None:
+            self._paint_check = self.set_interval(PAINT_CHECK_S, self._check_painted)
+
+    def _check_painted(self) -> None:
+        """A card counts as painted when the transcript has drawn it, its end is in sight, and the terminal takes frames."""
+        view = self.main.transcript
+        in_sight = self.screen is self.main and view.follow and not self._batch_count
+        drawn = [id for id, paints in self._unpainted.items() if in_sight and view.paints > paints]
+        if drawn:
+            for id in drawn:
+                del self._unpainted[id]
+            self.call_after_refresh(self.tell, msg.Painted(tuple(drawn)))
+        if not self._unpainted and self._paint_check is not None:
+            self._paint_check.stop()
+            self._paint_check = None
+
+    # --- outputs ----------------------------------------------------------------------------------------------------
+
+    def _keep(self, id: str, title: str, text: str) -> None:
+        self._outputs.pop(id, None)
+        self._outputs[id] = (title, text[:OUTPUT_BYTES])
+        while len(self._outputs) > OUTPUTS:
+            self._outputs.popitem(last=False)
+
+    def _open_pager(self) -> None:
+        from lmx.tui.screens.pager import Pager
+
+        if not self._outputs:
+            self.flash(words.NO_OUTPUTS)
+        else:
+            self.push_screen(Pager(self.main.transcript.transcript_theme, list(reversed(self._outputs.values()))))
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._draw)
+
+    def on_app_focus(self, event: events.AppFocus) -> None:
+        self.tell(msg.Focused(True))
+
+    def on_app_blur(self, event: events.AppBlur) -> None:
+        self.tell(msg.Focused(False))
+
+    def on_transcript_view_moved(self, event: TranscriptView.Moved) -> None:
+        self.main.draw_pill()
+
+    def on_transcript_view_selected(self, event: TranscriptView.Selected) -> None:
+        if len(event.text.encode("utf-8", "replace")) > CLIPBOARD_BYTES:
+            self.flash(words.COPY_TOO_LARGE)
+            return
+        self.copy_to_clipboard(event.text)
+        self.flash(words.COPIED.format(count=words.plural(len(event.text), "character")))
+
+    def on_rail_clicked(self, event: Rail.Clicked) -> None:
+        self.main.transcript.to_bottom()
+
+
+_MESSAGES: dict[str, msg.Message] = {
+    "submit": msg.Submit(),
+    "complete": msg.Complete(),
+    "up": msg.Older(),
+    "down": msg.Newer(),
+    "older": msg.Older(direct=True),
+    "newer": msg.Newer(direct=True),
+    "search": msg.SearchHistory(),
+    "interrupt": msg.Interrupt(),
+    "delete_or_quit": msg.Interrupt(),
+    "cycle_mode": msg.NextMode(),
+    "take_back": msg.TakeBack(),
+    "approve": msg.AnswerKey("allow"),
+    "deny": msg.AnswerKey("deny"),
+}

@@ -1,0 +1,148 @@
+"""The one screen of a conversation: its regions, how high they are, and what stands in them.
+
+`draw` brings everything around the transcript up to date with the state. Each region compares what it shows with what it should
+show, so that a delta repaints the transcript and nothing else.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widget import Widget
+
+from lmx import words
+from lmx.conversation import frame
+from lmx.conversation.state import State
+from lmx.tui.layout import Plan, plan
+from lmx.tui.view.theme import Theme
+from lmx.tui.view.transcript import TranscriptView
+from lmx.tui.widgets.composer import Composer
+from lmx.tui.widgets.lines import Header, LiveRow, Rail, StatusLine, TooSmall
+from lmx.tui.widgets.menu import MenuOverlay
+from lmx.tui.widgets.search import ROWS as SEARCH_ROWS
+from lmx.tui.widgets.search import SearchOrders, SearchPanel
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """Header, rail, transcript, live row, rail, composer or panel, status line; the menu lies over them."""
+
+    AUTO_FOCUS = ""
+    CSS = """
+    MainScreen { layout: vertical; overflow: hidden hidden; layers: base above; background: transparent; }
+    MainScreen > Widget { width: 100%; height: 1; background: transparent; }
+    MainScreen > TranscriptView { height: 1fr; }
+    MainScreen > #menu { layer: above; dock: bottom; display: none; }
+    MainScreen > #search, MainScreen > #small { display: none; }
+    MainScreen > #small { height: 1fr; }
+    """
+
+    def __init__(self, theme: Theme, orders: SearchOrders, *, version: str, where: str):
+        super().__init__()
+        self._version, self._where = version, where
+        self.header = Header(theme, id="header")
+        self.upper = Rail(theme, id="upper")
+        self.transcript = TranscriptView(theme, id="transcript")
+        self.live = LiveRow(theme, id="live")
+        self.lower = Rail(theme, id="lower")
+        self.composer = Composer(theme, orders, id="composer")
+        self.search = SearchPanel(theme, orders, id="search")
+        self.status = StatusLine(theme, id="status")
+        self.menu = MenuOverlay(theme, id="menu")
+        self.small = TooSmall(theme, id="small")
+        self._plan: Plan | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self.header
+        yield self.upper
+        yield self.transcript
+        yield self.live
+        yield self.lower
+        yield self.composer
+        yield self.search
+        yield self.status
+        yield self.menu
+        yield self.small
+
+    # --- drawing ----------------------------------------------------------------------------------------------------
+
+    def draw(self, state: State, now: int, flash: str) -> None:
+        """Everything but the transcript, as the state has it."""
+        searching = state.search is not None
+        made = self._lay_out(state, searching)
+        self._focus(self.search if searching else self.composer)
+        if made.too_small:
+            self.small.show(*self.size)
+            return
+        title, label = frame.composer_labels(state)
+        self.composer.menu_open = state.menu is not None
+        self.composer.dress(title=title, label=label, placeholder=frame.placeholder(state), border=made.border)
+        if state.search is not None:
+            self.search.show(state.search, state.history)
+        self.header.show(frame.header(state, version=self._version, where=self._where))
+        self.upper.show()
+        self.draw_pill()
+        self.draw_activity(state, now)
+        self.status.show(frame.status(state, flash), flashing=bool(flash))
+        self._draw_menu(state, made)
+
+    def draw_activity(self, state: State, now: int) -> None:
+        if state.turn is not None:
+            self.live.show(frame.activity(state, now))
+
+    def draw_pill(self) -> None:
+        view = self.transcript
+        self.lower.show(words.rows_below(view.rows_below) if not view.follow and view.rows_below else "")
+
+    def put_cursor(self) -> None:
+        """The terminal's own cursor stands where the person writes, for the window of an input method (CMP-2)."""
+        if self.composer.display and self.composer.region:
+            self.app.cursor_position = self.composer.caret_offset()
+
+    def _lay_out(self, state: State, searching: bool) -> Plan:
+        width, height = self.size
+        border = plan(width, height, draft_rows=1, live_rows=0).border
+        made = plan(
+            width,
+            height,
+            draft_rows=self.composer.rows_wanted(width, border=border),
+            live_rows=1 if state.busy else 0,
+            panel_rows=SEARCH_ROWS + 3 if searching else 0,
+        )
+        if made != self._plan:
+            self._plan = made
+            self._apply(made, searching)
+        return made
+
+    def _apply(self, made: Plan, searching: bool) -> None:
+        heights = {
+            self.header: made.header,
+            self.upper: made.upper,
+            self.live: made.live,
+            self.lower: made.lower,
+            self.composer: 0 if searching else made.composer,
+            self.search: made.composer if searching else 0,
+            self.status: made.status,
+        }
+        for widget, rows in heights.items():
+            _show(widget, rows)
+        self.transcript.display = not made.too_small
+        self.small.display = made.too_small
+
+    def _draw_menu(self, state: State, made: Plan) -> None:
+        rows = min(MenuOverlay.rows_wanted(state.menu), max(self.size.height - made.composer - made.status, 0))
+        _show(self.menu, rows)
+        if rows and state.menu is not None:
+            self.menu.styles.offset = (0, -(made.composer + made.status))
+            self.menu.show(state.menu, self.size.width)
+
+    def _focus(self, widget: Widget) -> None:
+        if self.focused is not widget:
+            self.set_focus(widget)
+
+
+def _show(widget: Widget, rows: int) -> None:
+    """Gives a widget its height, or takes it off the screen; what is the same already costs nothing."""
+    if widget.display != bool(rows):
+        widget.display = bool(rows)
+    if rows and widget.styles.height is not None and widget.styles.height.value != rows:
+        widget.styles.height = rows

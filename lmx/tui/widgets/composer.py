@@ -1,0 +1,220 @@
+"""The composer: where the person writes. It edits; what a line means is the reducer's business (GEN-1).
+
+Keys that edit change the buffer here, and the reducer is told what stands there now. Every other key is handed to the screen as
+the name of an action. Textual's TextArea would edit code points, bind a dozen keys of its own, and draw a big paste in full.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Offset
+from textual.strip import Strip
+from textual.widget import Widget
+
+from lmx import words
+from lmx.conversation import draft as drafts
+from lmx.conversation.draft import Draft
+from lmx.tui import keymap
+from lmx.tui.view.theme import Theme
+from lmx.tui.view.width import cells, cut
+from lmx.tui.widgets.buffer import Buffer
+from lmx.tui.widgets.wrapping import VisualRow, row_of, rows
+
+EDITING = frozenset(
+    "left right word_left word_right line_start line_end delete_left delete_right kill_word_left kill_word_right "
+    "kill_to_start kill_to_end yank undo redo".split()
+)
+
+
+class Orders(Protocol):
+    """Whom the composer tells, at once and not through a message queue: what was typed must be known before what comes next."""
+
+    def draft_changed(self, draft: Draft) -> None: ...
+
+    def act(self, action: str) -> None:
+        """A key that does not edit the text: the name of its action in `keymap`."""
+
+    def flash(self, sentence: str) -> None: ...
+
+
+class Composer(Widget, can_focus=True, inherit_bindings=False):
+    """A bordered editor that grows with its content. `draft` is what stands in it."""
+
+    def __init__(self, theme: Theme, orders: Orders, *, id: str):
+        super().__init__(id=id)
+        self.palette, self._orders = theme, orders
+        self.menu_open = False
+        self.border_shown = True
+        self.title = self.label = self.placeholder = ""
+        self._buffer = Buffer()
+        self._goal: int | None = None
+        self._top = 0
+        self._rows: list[VisualRow] = []
+        self._rows_for: tuple[str, int] | None = None
+
+    @property
+    def draft(self) -> Draft:
+        return self._buffer.draft
+
+    def load(self, draft: Draft) -> None:
+        """Puts a draft into the composer, as the reducer asked."""
+        if draft != self._buffer.draft:
+            self._buffer.load(draft)
+            self._goal = None
+            self.refresh()
+
+    def dress(self, *, title: str, label: str, placeholder: str, border: bool) -> None:
+        """The words around the text, and whether there is room for a border."""
+        dressed = (title, label, placeholder, border)
+        if dressed != (self.title, self.label, self.placeholder, self.border_shown):
+            self.title, self.label, self.placeholder, self.border_shown = dressed
+            self.refresh()
+
+    def rows_wanted(self, width: int, *, border: bool) -> int:
+        """How many rows the text takes on a screen of this width (LAY-3)."""
+        return len(self._wrapped(self._text_width(width, border)))
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        action = keymap.ACTIONS.get(event.key)
+        if action is None:
+            if event.character is not None and event.is_printable:
+                self._insert(drafts.plain(event.character))
+        elif action in EDITING:
+            getattr(self._buffer, action)()
+            self._edited()
+        elif action in ("up", "down"):
+            self._vertical(action)
+        elif action == "newline" or (action == "submit" and self._after_backslash()):
+            self._insert("\n")
+        elif action == "delete_or_quit" and self.draft.text:
+            self._buffer.delete_right()
+            self._edited()
+        else:
+            self._orders.act(action)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        size = getattr(event, "size", None) or len(event.text.encode("utf-8", "replace"))
+        if size > drafts.PASTE_LIMIT_BYTES:
+            self._orders.flash(words.PASTE_TOO_LARGE)
+            return
+        if removed := getattr(event, "removed", 0):
+            self._orders.flash(words.pasted_controls(removed))
+        if event.text:
+            self._buffer.put(drafts.pasted(self.draft, drafts.plain(event.text)))
+            self._edited()
+
+    def _insert(self, text: str) -> None:
+        if text:
+            self._buffer.insert(text)
+            self._edited()
+
+    def _after_backslash(self) -> bool:
+        """`\\` then Enter is a new line: the backslash is taken out first."""
+        caret = self._buffer.caret
+        if caret == 0 or self._buffer.text[caret - 1] != "\\":
+            return False
+        self._buffer.delete_left()
+        return True
+
+    def _edited(self) -> None:
+        self._goal = None
+        self.refresh()
+        self._orders.draft_changed(self.draft)
+
+    def _vertical(self, action: str) -> None:
+        """Up and down by visual row; at the first and last row the reducer decides (menu, history)."""
+        made = self._wrapped(self._text_width(self.size.width, self.border_shown))
+        row = row_of(made, self._buffer.caret)
+        target = row - 1 if action == "up" else row + 1
+        if self.menu_open or not 0 <= target < len(made):
+            self._orders.act(action)
+            return
+        goal = self._goal if self._goal is not None else made[row].column(self._buffer.caret)
+        self._buffer.to(made[target].place(goal))
+        self._edited()
+        self._goal = goal
+
+    def to_end(self) -> None:
+        """Down on the last line of the live draft."""
+        self._buffer.end()
+        self._edited()
+
+    # --- drawing ----------------------------------------------------------------------------------------------------
+
+    def _text_width(self, width: int, border: bool) -> int:
+        return max(1, width - (4 if border else 2))
+
+    def _wrapped(self, width: int) -> list[VisualRow]:
+        wanted = (self._buffer.text, width)
+        if wanted != self._rows_for:
+            self._rows_for, self._rows = wanted, rows(self._buffer.text, width, self.draft.label)
+        return self._rows
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        border = self.border_shown and height >= 3
+        if border and y == 0:
+            return self._edge(width, "╭", self.title, "╮", right=False)
+        if border and y == height - 1:
+            return self._edge(width, "╰", self.label, "╯", right=True)
+        inner = self._text_width(width, border)
+        made = self._wrapped(inner)
+        caret_row = row_of(made, self._buffer.caret)
+        visible = height - (2 if border else 0)
+        self._top = min(max(self._top, caret_row - visible + 1), caret_row, max(0, len(made) - visible))
+        number = self._top + y - (1 if border else 0)
+        side = self.palette.style("rule")
+        left = [Segment("│ ", side)] if border else [Segment("> ", self.palette.style("you"))]
+        right = [Segment(" │", side)] if border else []
+        return Strip([*left, *self._row(made, number, caret_row, inner), *right], width)
+
+    def _row(self, made: list[VisualRow], number: int, caret_row: int, width: int) -> list[Segment]:
+        if number >= len(made):
+            return [Segment(" " * width)]
+        row = made[number]
+        caret = self._buffer.caret if number == caret_row and self.has_focus else None
+        segments = [Segment(c.shown, self._style(c.chip, caret == c.start)) for c in row.cells]
+        used = sum(cell.width for cell in row.cells)
+        if caret is not None and caret == row.end and used < width:
+            segments.append(Segment(" ", Style(reverse=True)))
+            used += 1
+        if not self._buffer.text and self.placeholder and number == 0:
+            hint = cut(self.placeholder, width - used)
+            segments.append(Segment(hint, self.palette.style("muted")))
+            used += cells(hint)
+        return [*segments, Segment(" " * (width - used))]
+
+    def _style(self, chip: bool, caret: bool) -> Style:
+        style = self.palette.style("notice") if chip else Style()
+        return style + Style(reverse=True) if caret else style
+
+    def _edge(self, width: int, start: str, text: str, end: str, *, right: bool) -> Strip:
+        """A border row with its words set into it."""
+        style = self.palette.style("question" if self.title else "rule")
+        label = f" {cut(text, width - 6)} " if text and width > 8 else ""
+        fill = width - 2 - cells(label) - (1 if label else 0)
+        line = "─" * max(fill, 0)
+        told = Segment(label, self.palette.style("question" if self.title and not right else "muted"))
+        inside = [Segment(line, style), told, Segment("─" if label else "", style)]
+        if not right:
+            inside.reverse()
+        return Strip([Segment(start, style), *inside, Segment(end, style)], width)
+
+    def caret_offset(self) -> Offset:
+        """Where the caret stands on the screen, for the terminal's own cursor (CMP-2)."""
+        border = self.border_shown and self.size.height >= 3
+        made = self._wrapped(self._text_width(self.size.width, border))
+        row = row_of(made, self._buffer.caret)
+        x = made[row].column(self._buffer.caret) + 2
+        y = row - self._top + (1 if border else 0)
+        return self.region.offset + Offset(x, y)
