@@ -31,7 +31,7 @@ MAX_BYTES = 1_000_000
 KEPT = 3
 """Old files beside the current one: lmx.log.0, the newest, to lmx.log.2."""
 
-_HEADER = re.compile(r"(?i)\b(authorization|x-api-key|(?:set-)?cookie)\b(\W{1,8})[^'\",;\n]+")
+_HEADER = re.compile(r"""(?i)\b(authorization|x-api-key|(?:set-)?cookie)(['"]?\s*[:=,]\s*b?['"]?)[^'"\n]+""")
 _path: Path | None = None
 
 

@@ -45,7 +45,7 @@ from lmx.exit_status import CommandError
     ],
 )
 def test_a_line_means(line: str, meant: tuple[str, list[str], dict[str, str]]) -> None:
-    """C1-1 to C1-6, C1-8, C1-13, C1-16, C1-19, C1-20, C1-31, C1-43: flags before or after, `=` or a space, `--` ends them."""
+    """C1-1, C1-2, C1-3, C1-4, C1-16, C1-31, C1-43: flags before or after, `=` or a space, `--` ends them."""
     command, words, values = meant
     assert parse(line.split()) == Line(command, tuple(words), values)
 

@@ -153,7 +153,7 @@ def test_debug_logs_stay_away_from_the_answer(program: Program) -> None:
 
 
 def test_stream_json_says_all_on_one_stream(program: Program) -> None:
-    """C12-16, C2-19 to C2-23: each line parses, the session first, the result last, nothing on standard error."""
+    """C12-16, C1-69: each line parses, the session first, the result last, nothing on standard error."""
     with serve(program, {"text": "Looking.", **BASH}, {"text": "Done."}) as model:
         done = program.ask(model, "--print", "go", "--output-format", "stream-json")
     told = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
@@ -207,6 +207,51 @@ def test_bare_runs_have_no_workspace(program: Program) -> None:
         assert system_of(model.requests("main")[-1]) == "You are brief."
 
 
+def test_settings_of_the_file_and_the_environment_reach_the_request(program: Program) -> None:
+    """C3-2, C3-4, C3-5, C3-53, C3-64: model, server and system prompt of new sessions."""
+    program.run("explain", "--model", "openai:m")
+    config = program.home / ".lmx" / "config.toml"
+    with serve(program, {"text": "ok"}) as model:
+        config.write_text(f'model = "openai:filed"\nbase_url = "{model.url}/v1"\nsystem = "Filed prompt."\n')
+        assert program.run("run", "hi").returncode == 0
+        request = model.requests("main")[-1]
+        assert request["body"]["model"] == "filed" and system_of(request).startswith("Filed prompt.")
+        config.write_text("")
+        assert program.run("run", "hi", LMX_MODEL="openai:ambient", LMX_BASE_URL=f"{model.url}/v1").returncode == 0
+        assert model.requests("main")[-1]["body"]["model"] == "ambient"
+
+
+def test_a_run_remembers_nothing(program: Program) -> None:
+    """C1-39: the model of a run is never the remembered one of the next start."""
+    with serve(program, {"text": "ok"}) as model:
+        program.ask(model, "--print", "hi")
+    assert not (program.home / ".lmx" / "state.json").exists()
+
+
+MISTAKES = [
+    ("--no-such", ["--no-such"], []),
+    ("nowhere", ["-C", "nowhere"], []),
+    ("max_turns takes", [], ["--config", "none"]),
+    ("LMX_MAX_REQUESTS", ["--max-requests", "x"], []),
+    ("needs a prompt", [], ["hi"]),
+    ("noprovider", ["--model", "noprovider:x"], []),
+    ("XAI_API_KEY", ["--model", "xai:m"], ["--model", "openai:m"]),
+    ("never-was", ["--resume", "never-was"], []),
+]
+"""What the sentence names, the words that are wrong, and those that mend it; in the order of the checks."""
+
+
+def test_c1_40_the_first_mistake_is_told_in_a_fixed_order(program: Program) -> None:
+    """C1-40: a line full of mistakes names them one after the other, as each is mended."""
+    program.run("explain", "--model", "openai:m")
+    (program.home / ".lmx" / "config.toml").write_text("max_turns = 0")
+    for mended, (fact, _, _) in enumerate(MISTAKES):
+        parts = [right for _, _, right in MISTAKES[:mended]] + [wrong for _, wrong, _ in MISTAKES[mended:]]
+        done = program.run("run", *[word for part in reversed(parts) for word in part])  # of two models the last counts
+        assert done.returncode in (2, 3) and fact in done.stderr, (fact, done.stderr)
+    assert not program.transcripts()
+
+
 def test_a_resumed_session_is_of_today(program: Program) -> None:
     """C1-35, C1-44, C1-45, C9-1, C9-2, C9-6: model and prompt from the transcript, instruction files of today."""
     (program.work / "AGENTS.md").write_text("rule of yesterday")
@@ -247,7 +292,7 @@ def test_a_shorthand_of_two_sessions_lists_both(program: Program) -> None:
 
 
 def test_a_session_that_is_open_elsewhere_is_not_opened_twice(program: Program) -> None:
-    """C12-9, C10-13: the second process exits 1 and names the first; after kill -9 a third takes the session up."""
+    """C12-9, C10-13, C9-5: the second process exits 1 and names the first; after kill -9 a third takes the session up."""
     with serve(program, {"text": "one"}, {"actions": ["shell: sleep 600"]}, {"text": "three"}) as model:
         program.ask(model, "--print", "one")
         line = program.line(
@@ -291,7 +336,7 @@ def test_a_sessions_directory_that_cannot_be_written_stops_before_any_request(pr
 
 
 def test_commands_get_the_start_environment_less_the_credentials(program: Program) -> None:
-    """C12-6, C7-1 to C7-3, C3-18, C3-19, C11-8: exactly what lmx was started with, plus the pagers."""
+    """C12-6, C7-1, C7-2, C7-3, C3-18, C3-19, C11-8: exactly what lmx was started with, plus the pagers."""
     config = 'credential_allowlist = ["NPM_*"]\n'
     given = {"MY_TOKEN": "t-1", "NPM_TOKEN": "t-2", "PLAIN": "p", "PATRON": "q"}
     with serve(program, {"actions": ["shell: env -0 > env.bin"]}, {"text": "ok"}) as model:
@@ -306,8 +351,17 @@ def test_commands_get_the_start_environment_less_the_credentials(program: Progra
     assert {k: v for k, v in seen.items() if k not in shell} == expected
 
 
+def test_the_scrub_can_be_switched_off(program: Program) -> None:
+    """C7-2: by the person's own file, for every command."""
+    with serve(program, {"actions": ["shell: env > env.txt"]}, {"text": "ok"}) as model:
+        program.run("explain", "--model", "openai:m")
+        (program.home / ".lmx" / "config.toml").write_text("scrub_credentials = false\n")
+        program.ask(model, "--print", "go", "--permission-mode", "full_auto", MY_TOKEN="t-1")
+    assert "MY_TOKEN=t-1" in (program.work / "env.txt").read_text()
+
+
 def test_canaries_stay_out_of_everything_kept_and_shown(program: Program) -> None:
-    """C7-6, C12-5, C12-11, C1-86: key and server address in no file and no output; the prompt not in explain."""
+    """C7-4, C7-6, C11-11, C12-5, C12-11, C1-86: key and server address in no file and no output; the prompt not in explain."""
     (program.work / ".env").write_text("OPENAI_API_KEY=sk-from-dotenv-000000\nLMX_MODEL=evil:model\n")
     with serve(program, {"text": "ok", **BASH}, {"text": "done"}) as model:
         done = program.ask(model, "--print", "prompt-canary", "--system", "system-canary", LMX_LOG_LEVEL="debug")
@@ -326,7 +380,7 @@ def test_canaries_stay_out_of_everything_kept_and_shown(program: Program) -> Non
 
 
 def test_a_checkout_cannot_bring_its_own_modules(program: Program) -> None:
-    """C7-11: neither `python -m lmx` nor the installed script loads code of the working directory."""
+    """C7-11, C11-10: neither `python -m lmx` nor the installed script loads code of the working directory."""
     for name in ("typing", "msgspec", "httpx2", "json", "lmx_core", "logging"):
         (program.work / f"{name}.py").write_text("raise SystemExit('planted')\n")
     script = Path(sys.executable).with_name("lmx")

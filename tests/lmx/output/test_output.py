@@ -153,7 +153,7 @@ def test_json_is_one_object_with_stable_keys(capsys: pytest.CaptureFixture[str])
 
 
 def test_stream_json_is_a_line_an_event(capsys: pytest.CaptureFixture[str]) -> None:
-    """C2-19 to C2-24, C2-26, C2-27: the session first, the result last, nothing on standard error."""
+    """C2-19, C2-20, C2-21, C2-22, C2-23, C2-24, C2-26, C2-27: the session first, the result last, nothing on standard error."""
     out = StreamOutput()
     out.notice("early")
     out.session(session_id="01J", name="n", model="openai:m", context_window=None)
