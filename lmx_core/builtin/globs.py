@@ -83,7 +83,8 @@ def _expression(pattern: str, *, braces: bool) -> str:
 
 def _choice(inside: str) -> str:
     negated = inside[:1] in ("!", "^")
-    body = inside[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
+    # All but a range's `-` is literal; `--`, `&&`, `||` and `~~` are on their way to mean something in `re`.
+    body = re.sub(r"([\\\[\]^&|~]|(?<=-)-)", r"\\\1", inside[negated:])
     return f"[^/{body}]" if negated else f"[{body}]"
 
 
