@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,7 +52,7 @@ async def show(host: ScreenHost) -> int:
 
     async with Runtime():
         try:
-            status: int = await run_screen(host)
+            status = await run_screen(host)
         finally:
             await host.close()
     return status
@@ -69,10 +69,11 @@ class ScreenHost:
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"
         self.log = logging.getLogger("lmx.tui")
+        self.resume_hint: Callable[[str], str] = self.hint
         self._line, self._factory = line, factory
         self._choice: models.Choice | None = None
 
-    def resume_hint(self, session_id: str) -> str:
+    def hint(self, session_id: str) -> str:
         """What to say when the screen is gone (C1-27)."""
         elsewhere = "" if self.cwd == _shell_directory() else f" -C {shown(str(self.cwd))}"
         return f"session {name_of(session_id)} saved; to go on: lmx -c{elsewhere}"

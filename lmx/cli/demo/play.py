@@ -75,7 +75,7 @@ def _host(line: argv.Line, factory: DemoFactory) -> Any:
     from lmx.cli.tui import ScreenHost
 
     class DemoHost(ScreenHost):
-        def resume_hint(self, session_id: str) -> str:
+        def hint(self, session_id: str) -> str:
             return "the demo keeps no session; `lmx` starts one of your own"
 
     host = DemoHost(line, factory)
