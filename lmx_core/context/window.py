@@ -37,9 +37,12 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
             modalities=modalities,
         )
 
-    def served(self, tokens: int) -> KnownModel:
-        """After an answer said which window it was served from."""
-        return msgspec.structs.replace(self, window=msgspec.structs.replace(self.window, served=tokens))
+    def told(self, *, served: int | None = None, stated: int | None = None) -> KnownModel:
+        """After an answer said which window it was served from, or a refusal which window there is."""
+        window = msgspec.structs.replace(
+            self.window, served=served or self.window.served, discovered=stated or self.window.discovered
+        )
+        return msgspec.structs.replace(self, window=window)
 
     def forgotten(self) -> KnownModel:
         return KnownModel(window=Window(configured=self.window.configured))

@@ -15,7 +15,7 @@ import msgspec
 
 from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
-from lmx_core.errors import AwaitTimeout, Failure, SessionDown, SnapshotTimeout
+from lmx_core.errors import AwaitTimeout, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.snapshot import Info, Snapshot
@@ -56,6 +56,7 @@ class Session:
 
     async def prompt(self, text: str) -> None:
         """Gives it a task and returns once work has begun. Raises Busy, HookDenied, HookFailed, Cancelled."""
+        _check_text("a prompt", text)
         await asyncio.shield(await self._actor.ask(self._actor.prompt, text))
 
     async def await_prompt(
@@ -110,6 +111,7 @@ class Session:
 
     async def steer(self, text: str) -> None:
         """Says something to the model at work: it joins before the next request; idle, with the next prompt (MET-2)."""
+        _check_text("a steer", text)
         await self._actor.ask(self._actor.steer, text)
 
     async def revoke_steer(self, text: str) -> None:
@@ -177,3 +179,8 @@ class Session:
         except SessionDown:
             pass  # it ends or has ended already
         await asyncio.shield(self._actor.closed)
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ConfigError(f"{what} must be text with something in it")

@@ -159,9 +159,10 @@ class Run:
         terminal = await self._streamed(request, turn)
         answer = await self._perform(turn, turn.fold(terminal))
         self._turn = None
-        if turn.served_window is not None:
-            self._actor.known = self._actor.known.served(turn.served_window)
         assert answer is not None  # a terminal event always ends the turn
+        failure = answer.failure if isinstance(answer, Finished) else None
+        stated = failure.stated_context_window if failure is not None else None
+        self._actor.known = self._actor.known.told(served=turn.served_window, stated=stated)
         return answer
 
     async def _streamed(self, request: Request, turn: Turn) -> ProviderEvent:

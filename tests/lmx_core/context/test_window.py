@@ -27,9 +27,15 @@ def test_cw_1_which_source_of_a_window_wins(known, tokens):
 
 
 def test_cw_1_a_model_change_forgets_all_but_what_was_configured():
-    model = KnownModel(window=Window(configured=500)).learned("a", 100, frozenset({"image"})).served(50)
+    model = KnownModel(window=Window(configured=500)).learned("a", 100, frozenset({"image"})).told(served=50)
     assert (model.name, model.window.tokens) == ("a", 50)
+    assert model.told().window.tokens == 50
     assert model.forgotten() == KnownModel(window=Window(configured=500))
+
+
+def test_cw_1_a_refusal_that_states_the_window_is_believed():
+    assert KnownModel().learned("a", None, frozenset()).told(stated=4_096).window.tokens == 4_096
+    assert KnownModel().learned("a", 100, frozenset()).told(stated=80).window.tokens == 80
 
 
 def test_evt_13_a_position_is_measured_once_there_is_something_to_measure():

@@ -7,8 +7,17 @@ import asyncio
 import pytest
 from support.sessions import Echo, Gate, call, parallel, world
 
-from lmx_core import AwaitTimeout, Busy, SessionDown, Usage, events
-from lmx_core.providers.scripted import complete, http_error, invalid_tool_call, thinking, tool_call, tool_calls
+from lmx_core import AwaitTimeout, Busy, ConfigError, SessionDown, Usage, events
+from lmx_core.providers.scripted import (
+    complete,
+    http_error,
+    invalid_tool_call,
+    stated_context_limit,
+    thinking,
+    tool_call,
+    tool_calls,
+)
+from lmx_core.request import ContextWindow
 from lmx_core.testing import assert_valid_transcript, collect, prompt
 from lmx_core.testing.kit import settle
 from lmx_core.turn.guard import Continue, Stop
@@ -403,3 +412,22 @@ async def test_met_15_met_16_what_a_session_says_of_itself():
         assert after.entries == w.entries
         assert after.spent_usd == 0.5 and after.usage["total"].input_tokens == 2
         assert after.runtime == w.runtime.name and after.reasoning_effort == "default"
+
+
+@pytest.mark.parametrize("nothing", ["", " \n", None, 7])
+async def test_a_prompt_or_a_steer_without_words_is_refused_and_leaves_no_trace(nothing):
+    async with world([complete("a")]) as w:
+        for ask in (w.session.prompt(nothing), w.session.steer(nothing)):
+            with pytest.raises(ConfigError):
+                await ask
+        assert w.types() == ["session"] and (await w.session.info()).queued_steers == []
+
+
+async def test_cw_1_what_a_provider_says_of_its_window_is_what_the_session_knows():
+    async with world([[ContextWindow(4_096), *complete("a")], stated_context_limit(2_000)]) as w:
+        await w.session.await_prompt("go")
+        assert (await w.session.info()).context.window == 4_096
+        await w.session.set_model("scripted:other")
+        assert not (await w.session.info()).context_window_known
+        assert (await w.session.await_prompt("go")).error.category == "context_limit"
+        assert (await w.session.info()).context.window == 2_000
