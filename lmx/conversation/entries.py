@@ -51,6 +51,7 @@ def opened(step: Step, *, session_id: str, name: str, model: str, mode: str) -> 
     )
     step.state = fresh
     step.do(fx.Clear())
+    step.note(words.mode_sentence(mode), tone="notice")
 
 
 _OF_THE_PERSON = (

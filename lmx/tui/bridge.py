@@ -65,11 +65,17 @@ class Bridge:
         """Changes to another session; when it cannot be opened the one that is shown stays (C9-3)."""
         async with self._opening:
             self._screen.tell(msg.Starting(doing))
+            failure = words.START_BROKE
+            session = None
             try:
                 session = await make()
             except LmxError as error:
-                alive = self.session is not None and self.session.down is None
-                self._screen.tell(msg.StartFailed(str(error), keep=alive))
+                failure = str(error)
+            finally:
+                if session is None:
+                    alive = self.session is not None and self.session.down is None
+                    self._screen.tell(msg.StartFailed(failure, keep=alive))
+            if session is None:
                 return
             left = self.session
             subscription = self._show(session)

@@ -130,7 +130,8 @@ class Talk:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def kinds(self) -> list[str]:
-        return [block.kind for block in self.blocks.values()]
+        """The kinds of the blocks, without the banner that names the mode."""
+        return [block.kind for block in self.blocks.values() if block.tone != "notice"]
 
     def text(self) -> str:
         """The transcript as lines of text, gutters included."""

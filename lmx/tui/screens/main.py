@@ -27,13 +27,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
     """Header, rail, transcript, live row, rail, composer or panel, status line; the menu lies over them."""
 
     AUTO_FOCUS = ""
-    CSS = """
+    DEFAULT_CSS = """
     MainScreen { layout: vertical; overflow: hidden hidden; layers: base above; background: transparent; }
-    MainScreen > Widget { width: 100%; height: 1; background: transparent; }
-    MainScreen > TranscriptView { height: 1fr; }
-    MainScreen > #menu { layer: above; dock: bottom; display: none; }
-    MainScreen > #search, MainScreen > #small { display: none; }
-    MainScreen > #small { height: 1fr; }
+    MainScreen > Lines, MainScreen > Composer, MainScreen > SearchPanel {
+        width: 100%; height: 1; background: transparent;
+    }
+    MainScreen > MenuOverlay { layer: above; dock: bottom; display: none; }
+    MainScreen > SearchPanel, MainScreen > TooSmall { display: none; }
+    MainScreen > TooSmall { height: 1fr; }
     """
 
     def __init__(self, theme: Theme, orders: SearchOrders, *, version: str, where: str):

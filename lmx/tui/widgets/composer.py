@@ -183,16 +183,20 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
             return [Segment(" " * width)]
         row = made[number]
         caret = self._buffer.caret if number == caret_row and self.has_focus else None
+        if not self._buffer.text and self.placeholder and number == 0:
+            return self._invitation(caret is not None, width)
         segments = [Segment(c.shown, self._style(c.chip, caret == c.start)) for c in row.cells]
         used = sum(cell.width for cell in row.cells)
         if caret is not None and caret == row.end and used < width:
             segments.append(Segment(" ", Style(reverse=True)))
             used += 1
-        if not self._buffer.text and self.placeholder and number == 0:
-            hint = cut(self.placeholder, width - used)
-            segments.append(Segment(hint, self.palette.style("muted")))
-            used += cells(hint)
         return [*segments, Segment(" " * (width - used))]
+
+    def _invitation(self, caret: bool, width: int) -> list[Segment]:
+        """What an empty composer says, with the caret on its first letter."""
+        hint, style = cut(self.placeholder, width), self.palette.style("muted")
+        first = Segment(hint[:1], self._style(False, caret) if caret else style)
+        return [first, Segment(hint[1:], style), Segment(" " * (width - cells(hint)))]
 
     def _style(self, chip: bool, caret: bool) -> Style:
         style = self.palette.style("notice") if chip else Style()

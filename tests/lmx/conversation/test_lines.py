@@ -482,3 +482,17 @@ def test_apr_9_the_mode_changes_with_a_word():
     assert kinds(talk.tell(msg.NextMode())) == ["CycleMode"]
     made = talk.tell(msg.ModeChanged("accept_edits"))
     assert "file edits" in made[0].text and frame.status(talk.state)[0] == "⏵ accept edits"
+
+
+@pytest.mark.parametrize(
+    "mode, must_say",
+    (
+        ("ask", ("asks you", "not sandboxed")), ("full_auto", ("without asking", "not sandboxed")),
+        ("read_only", ("nothing but reading",)), ("accept_edits", ("file edits", "not sandboxed")),
+    ),
+)  # fmt: skip
+def test_apr_10_the_banner_says_what_runs_unasked_and_that_nothing_is_sandboxed(mode, must_say):
+    """APR-10, C1-25: one row at the start, in words."""
+    talk = Talk(ready=False)
+    talk.tell(msg.Opened(session_id="s", name="n", model="m:m", mode=mode))
+    assert all(words in talk.text() for words in must_say)

@@ -125,7 +125,7 @@ def test_another_session_starts_with_an_empty_screen_and_the_same_draft():
     play(live, "go", [("one", [], False, False)], "stop")
     live.type("draft")
     live.open()
-    assert not live.blocks and live.composer.text == "draft" and live.state.totals.tokens == 0
+    assert live.kinds() == [] and live.composer.text == "draft" and live.state.totals.tokens == 0
     assert live.state.draft.text == "draft" and live.state.history == ()
 
 

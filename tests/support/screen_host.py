@@ -1,0 +1,133 @@
+"""A host for tests of the screen: a scripted model, a store that forgets, a clock moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from lmx.sessions import SessionInfo
+from lmx.tui.app import LmxApp
+from lmx_core import Entry, Harness, LocalEnvironment, MemoryStore, Runtime, Scripted, Session, assemble
+from lmx_core import resume_session, start_session
+from lmx_core.errors import LmxError
+from lmx_core.extensions import Permissions, Search
+from lmx_core.names import name_of
+from lmx_core.permissions import Handle
+
+
+class FakeHost:
+    """`lmx.tui.host.Host` over `Scripted`. `failing` makes the next opening fail with that sentence."""
+
+    def __init__(self, cwd: Path, turns: Iterable[Any] = (), *, mode: str = "ask", first_prompt: str | None = None):
+        self.version, self.cwd, self.first_prompt = "0.0.0", cwd, first_prompt
+        self.permission = Handle(mode)
+        self.history_path: Path | None = None
+        self.log = logging.getLogger("test.screen")
+        self.provider, self.store = Scripted(turns), MemoryStore()
+        self.failing: str | None = None
+        self.opening = asyncio.Event()
+        self.opening.set()
+        self.notices: list[str] = []
+
+    def resume_hint(self, session_id: str) -> str:
+        return f"session {name_of(session_id)} saved; lmx -c"
+
+    async def start(self, model: str | None = None) -> Session:
+        await self.opening.wait()
+        if self.failing is not None:
+            sentence, self.failing = self.failing, None
+            raise LmxError(sentence)
+        return await start_session(
+            provider=self.provider, store=self.store, model=model or "scripted:mock-model", harness=self._harness(),
+            cwd=self.cwd, environment=LocalEnvironment(), approval_timeout_ms=float("inf"),
+        )  # fmt: skip
+
+    async def new(self) -> Session:
+        return await self.start()
+
+    async def resume(self, ref: str) -> Session:
+        if self.failing is not None:
+            raise LmxError(self.failing)
+        return await resume_session(
+            resume=ref, provider=self.provider, store=self.store, harness=self._harness(), cwd=self.cwd,
+            environment=LocalEnvironment(), approval_timeout_ms=float("inf"),
+        )  # fmt: skip
+
+    async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
+        return [
+            SessionInfo(id=id, name=name_of(id), cwd=str(self.cwd), last_activity_ms=0, turns=1, preview="")
+            for id in self.store.list_sessions()
+        ]
+
+    async def models(self) -> list[str]:
+        return ["scripted:mock-model", "scripted:other"]
+
+    async def entries(self, session_id: str) -> list[Entry]:
+        return self.store.read(session_id)
+
+    def _harness(self) -> Harness:
+        return assemble(Harness(), [Permissions(handle=self.permission), Search()])
+
+
+class Screen:
+    """A running screen: the app, Textual's pilot, and the time of every rule that has one."""
+
+    def __init__(self, app: LmxApp, pilot: Pilot[int], host: FakeHost, clock: list[int]):
+        self.app, self.pilot, self.host, self._clock = app, pilot, host, clock
+
+    def later(self, ms: int) -> None:
+        self._clock[0] += ms
+
+    async def type(self, text: str) -> None:
+        names = {" ": "space", "\n": "ctrl+j", "/": "slash", "-": "minus", "_": "underscore", ".": "full_stop"}
+        await self.pilot.press(*(names.get(char, char) for char in text))
+
+    async def say(self, text: str) -> None:
+        await self.type(text)
+        await self.pilot.press("enter")
+
+    async def until(self, text: str, seconds: float = 10) -> None:
+        """Waits until the screen shows `text`."""
+        await self.when(lambda: text in self.text(), f"{text!r} on the screen", seconds)
+
+    async def when(self, true: Any, what: str = "it", seconds: float = 10) -> None:
+        end = asyncio.get_running_loop().time() + seconds
+        while not true():
+            assert asyncio.get_running_loop().time() < end, f"never: {what}; the screen:\n{self.text()}"
+            await asyncio.sleep(0.01)
+            await self.pilot.pause()
+
+    def rows(self) -> list[str]:
+        """What the terminal would show."""
+        width, height = self.app.size
+        update = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip) for strip in update[:height]]
+
+    def text(self) -> str:
+        return "\n".join(row.rstrip() for row in self.rows())
+
+    @property
+    def draft(self) -> str:
+        return self.app.main.composer.draft.text
+
+
+@asynccontextmanager
+async def screen(host: FakeHost, size: tuple[int, int] = (80, 24), *, ready: bool = True) -> AsyncIterator[Screen]:
+    """The screen, running headless over `host`."""
+    clock = [1_000_000]
+    async with Runtime(f"screen-{id(host)}"):
+        pass
+    async with Runtime():
+        app = LmxApp(host, now=lambda: clock[0])
+        async with app.run_test(size=size) as pilot:
+            shown = Screen(app, pilot, host, clock)
+            if ready:
+                await shown.when(lambda: app.state.life == "ready", "ready")
+            yield shown
+        await app.bridge.close()
