@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.transcripts import Conversation, entries, json_values
 
@@ -32,13 +32,14 @@ def repetitive(draw: st.DrawFn) -> list[Entry]:
     reference = st.builds(lambda digest: {"$sha256": digest}, st.text("0123456789abcdef", min_size=64, max_size=64))
     values = [*draw(st.lists(json_values() | reference, min_size=1, max_size=3)), LONG, [LONG], {"a": LONG, "b": 1}]
     found = []
-    for entry in draw(st.lists(entries(), max_size=8)):
+    for entry in draw(st.lists(entries(), max_size=5)):
         fields = FIELDS.get(entry.type, ("system",))
         chosen = {field: draw(st.sampled_from(values)) for field in fields if draw(st.booleans())}
         found.append(msgspec.structs.replace(entry, payload=entry.payload | chosen))
     return found
 
 
+@settings(max_examples=40)
 @given(repetitive())
 def test_dd_1_what_is_compacted_expands_to_what_it_was(entries: list[Entry]):
     """DD-1, TR-6, TK-3: expand after compact is the identity, through the file too, and reads back as version 1."""
