@@ -6,6 +6,7 @@ an upgrade of Textual fails there and not on somebody's screen.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -49,6 +50,7 @@ class TerminalApp(App[int]):
         """The exit status a signal or a lost terminal decided on."""
         self._crash_directory = crash_directory
         self._held = ExitStack()
+        self._returning: asyncio.TimerHandle | None = None
         self._title_text = ""
         self._lines: dict[int, Strip] = {}
 
@@ -88,6 +90,9 @@ class TerminalApp(App[int]):
 
     def come_back(self) -> None:
         """Enters the screen again as soon as our process group owns the terminal; until then stays out."""
+        if self._returning is not None:
+            self._returning.cancel()
+            self._returning = None
         terminal = self.terminal
         if terminal is None or self.end_status is not None or not self._running:
             return
@@ -95,7 +100,7 @@ class TerminalApp(App[int]):
             # Stopped and continued by somebody else's SIGSTOP: the terminal may have been used meanwhile.
             terminal.forget_screen()
         if not terminal.in_foreground():
-            self.set_timer(FOREGROUND_POLL, self.come_back)
+            self._returning = asyncio.get_running_loop().call_later(FOREGROUND_POLL, self.come_back)
             return
         terminal.start_application_mode()
         self.app_resume_signal.publish(self)

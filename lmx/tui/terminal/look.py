@@ -7,20 +7,23 @@ first frame would be drawn in the wrong colours. What was typed meanwhile is kep
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import msgspec
 
 from lmx.tui.terminal.events import Reply
 from lmx.tui.terminal.filter import InputFilter
-from lmx.tui.terminal.restore import understands_queries
+from lmx.tui.terminal.restore import Restorer, understands_queries
 from lmx.tui.terminal.tty import NoTerminal, Tty, over_ssh
 from lmx_core.tasks import run_in_thread
 
@@ -124,11 +127,34 @@ async def query_look(theme: Theme | None = None, environ: Mapping[str, str] | No
         return Look(theme=theme, depth=depth, colours=theme != "mono", reason="chosen")
     if environ.get("TERM", "dumb") in ("", "dumb"):
         return Look(depth=depth)
-    light, typed, reason = await run_in_thread(_background, dict(environ))
+    async with _restored_when_killed() as restorers:
+        light, typed, reason = await run_in_thread(_background, dict(environ), restorers)
     return Look(theme="light" if light else "dark", depth=depth, typed=typed, reason=reason)
 
 
-def _background(environ: Mapping[str, str]) -> tuple[bool | None, bytes, str]:
+@asynccontextmanager
+async def _restored_when_killed() -> AsyncIterator[list[Restorer]]:
+    """Before the screen's own handlers are there: a signal that kills first gives the terminal back (TRM-4)."""
+    restorers: list[Restorer] = []
+    loop = asyncio.get_running_loop()
+
+    def die(number: int) -> None:
+        for restorer in restorers:
+            restorer.restore()
+        loop.remove_signal_handler(number)
+        os.kill(os.getpid(), number)
+
+    ours = [n for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT) if signal.getsignal(n) is signal.SIG_DFL]
+    for number in ours:
+        loop.add_signal_handler(number, die, number)
+    try:
+        yield restorers
+    finally:
+        for number in ours:
+            loop.remove_signal_handler(number)
+
+
+def _background(environ: Mapping[str, str], restorers: list[Restorer]) -> tuple[bool | None, bytes, str]:
     typed = b""
     if understands_queries(environ):
         try:
@@ -136,7 +162,8 @@ def _background(environ: Mapping[str, str]) -> tuple[bool | None, bytes, str]:
         except NoTerminal:
             return None, b"", "default"
         try:
-            answers = _ask(tty, SSH_WAIT if over_ssh(environ) else LOCAL_WAIT)
+            restorers.append(Restorer(tty.cooked))
+            answers = _ask(tty, SSH_WAIT if over_ssh(environ) else LOCAL_WAIT, restorers[0])
         finally:
             tty.close()
         typed = answers.typed
@@ -150,11 +177,12 @@ def _background(environ: Mapping[str, str]) -> tuple[bool | None, bytes, str]:
     return None, typed, "default"
 
 
-def _ask(tty: Tty, limit: float) -> Answers:
-    """Asks, and reads until the answer to DA1 or for `limit` seconds. The terminal is left raw-free, as it was."""
+def _ask(tty: Tty, limit: float, restorer: Restorer) -> Answers:
+    """Asks, and reads until the answer to DA1 or for `limit` seconds. The terminal is left as it was."""
     answers = Answers()
     if not tty.in_foreground():
         return answers
+    restorer.arm()
     tty.raw()
     try:
         end = time.monotonic() + limit
@@ -167,7 +195,7 @@ def _ask(tty: Tty, limit: float) -> Answers:
                 break
             answers.feed(data or b"")
     finally:
-        tty.cooked()
+        restorer.restore()
     answers.finish()
     return answers
 
