@@ -18,6 +18,24 @@ MAX_WHOLE_FILE_BYTES = 256 * 1024 * 1024
 """What `read_file` takes into memory at once; larger files are read in pieces."""
 
 
+class OpenFile:
+    """A file that is read in pieces. It is closed when the last who uses it lets go.
+
+    Closing it expressly would be wrong: a thread that was given up may still be about to read, and by then the descriptor
+    may belong to something else.
+    """
+
+    def __init__(self, place: Place):
+        self._fd = open_file(place)
+
+    def read(self) -> bytes:
+        return os.read(self._fd, STREAM_CHUNK_BYTES)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_fd"):
+            os.close(self._fd)
+
+
 def open_file(place: Place) -> int:
     """A descriptor for reading a regular file. Raises OSError, EISDIR for a directory, ENXIO for a pipe or a device."""
     if not place.parts or place.asked.endswith("/"):
@@ -44,10 +62,6 @@ def read_whole(place: Place) -> bytes | FileError:
             return file.read()
     except OSError as error:
         return read_error(place, error)
-
-
-def read_piece(fd: int) -> bytes:
-    return os.read(fd, STREAM_CHUNK_BYTES)
 
 
 def read_error(place: Place, error: OSError) -> FileError:

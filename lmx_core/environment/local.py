@@ -80,12 +80,9 @@ class LocalEnvironment:
             yield place
             return
         try:
-            fd = await run_in_thread(files.open_file, place)
-            try:
-                while piece := await run_in_thread(files.read_piece, fd):
-                    yield piece
-            finally:
-                os.close(fd)
+            file = await run_in_thread(files.OpenFile, place)
+            while piece := await run_in_thread(file.read):
+                yield piece
         except OSError as error:
             yield files.read_error(place, error)
 

@@ -154,6 +154,14 @@ async def test_a_large_file_streams_in_pieces(work):
     assert b"".join(pieces) == data and max(map(len, pieces)) <= base.STREAM_CHUNK_BYTES
 
 
+async def test_a_stream_that_is_left_early_is_closed(work):
+    open_before = len(os.listdir("/proc/self/fd"))
+    (work / "large").write_bytes(bytes(1_000_000))
+    async with base.closing(ENVIRONMENT.stream_file(work, "large")) as pieces:
+        await anext(pieces)
+    assert len(os.listdir("/proc/self/fd")) == open_before
+
+
 async def test_en_1_write_creates_and_overwrites(work):
     assert await ENVIRONMENT.write_file(work, "new/deep/file", b"1") == "created"
     assert await ENVIRONMENT.write_file(work, "new/deep/file", b"2") == "overwritten"
