@@ -103,7 +103,8 @@ def test_a_server_on_this_machine_needs_no_key() -> None:
 def test_ll_9_given_keys_do_not_fall_through_to_the_environment() -> None:
     """LL-9: an absent entry is a missing key."""
     environ = {"OPENAI_API_KEY": KEY}
-    assert failing(environ=environ, api_keys={"anthropic": "other"}).code == "missing_api_key"
+    for keys in ({"anthropic": "other"}, {"openai": ""}, {}):
+        assert failing(environ=environ, api_keys=keys).code == "missing_api_key"
     assert route(environ=environ, api_keys={"openai": " mine \n"}).key == "mine"
     assert route(environ=environ).key == KEY
 
@@ -161,6 +162,7 @@ async def test_the_key_travels_as_a_header_and_only_there(adapter: Any) -> None:
     assert head.count(KEY.encode()) == (0 if adapter.name == "ollama" else 1)
     assert (b"x-api-key: " + KEY.encode() in head.lower()) == (adapter.name == "anthropic")
     assert (b"anthropic-version: 2023-06-01" in head.lower()) == (adapter.name == "anthropic")
+    assert b"accept-encoding: identity" in head.lower()
 
 
 @pytest.mark.asyncio

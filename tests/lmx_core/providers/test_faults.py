@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.raw_server import answering, closed_port, read_request, response, s
 
 from lmx_core.clock import ManualClock
 from lmx_core.errors import Failure
+from lmx_core.providers import base
 
 pytestmark = pytest.mark.asyncio
 each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda a: a.name)
@@ -270,6 +272,45 @@ async def test_an_end_mark_is_enough_although_the_connection_stays_open(adapter:
         heard = await attempt(provider, request(adapter))
         await provider.aclose()
     assert heard.stop == "tool_calls" and len(heard.calls) == 1
+
+
+@each_adapter
+async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter) -> None:
+    """LL-7: a slow answer is no silent one."""
+    clock, heard = ManualClock(), []
+    limit = 900_000 if adapter.name == "ollama" else 120_000
+    events = frames(adapter).split(b"\n\n")
+    go_on = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(response(b""))
+        for event in events:
+            writer.write(event + b"\n\n")
+            await writer.drain()
+            if b"hm" in event or "Wörter".encode() in event or "🎉".encode() in event:
+                await go_on.wait()
+                go_on.clear()
+
+    async with serving(handler) as url:
+        provider = adapter.provider(url, clock=clock, ollama_window=False)
+        running = asyncio.create_task(base.run(provider, request(adapter), heard.append))
+        for shown in ("hm", "Wörter ", "🎉"):
+            while not any(getattr(event, "text", None) == shown for event in heard):
+                await asyncio.sleep(0.001)
+            await clock.advance(limit - 1_000)
+            go_on.set()
+        await running
+        await provider.aclose()
+    assert Heard(heard).stop == "tool_calls"
+
+
+@each_adapter
+async def test_a_compressed_answer_is_read_although_none_was_asked_for(adapter: Adapter) -> None:
+    packed = response(gzip.compress(frames(adapter)), headers=["Content-Encoding: gzip"])
+    async with serving(answering(packed)) as url:
+        heard = await attempt(adapter.provider(url), request(adapter))
+    assert heard.failure is None and heard.text == "Wörter 🎉"
 
 
 @each_adapter

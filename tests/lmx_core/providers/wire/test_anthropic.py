@@ -95,6 +95,9 @@ def test_ll_5_thinking_goes_back_verbatim_and_in_its_place() -> None:
     assert sent() == [blocks[0], text[0], blocks[1], blocks[2], text[1], use]
     assert sent(reasoning_details=[{**blocks[0], "signature": ""}, *blocks[1:]])[0] == text[0]
     assert sent(reasoning_details=[]) == [*text, use]
+    thought = {"content": [{"type": "thinking", "text": "one"}], "reasoning_details": blocks[:1]}
+    alone = body(Request(model="x:y", entries=entries("q", ("assistant", thought), "r")))["messages"]
+    assert [m["role"] for m in alone] == ["user"] and len(alone[0]["content"]) == 2
     assert sent(reasoning_details=[{"type": "reasoning.text", "text": "x"}]) == [*text, use]
 
 

@@ -27,10 +27,12 @@ def test_every_kind_of_line_end_comment_and_field() -> None:
     assert read(STREAM) == EVENTS
 
 
-def test_a_cut_at_any_byte_changes_nothing() -> None:
-    for at in range(len(STREAM) + 1):
-        assert read(STREAM[:at], STREAM[at:]) == EVENTS, at
-    assert read(*[STREAM[n : n + 1] for n in range(len(STREAM))]) == EVENTS
+@pytest.mark.parametrize("stream", (STREAM, STREAM.replace(b"\r", b"").replace(b"\n", b"\r\n")))
+def test_a_cut_at_any_byte_changes_nothing(stream: bytes) -> None:
+    whole = read(stream)
+    for at in range(len(stream) + 1):
+        assert read(stream[:at], stream[at:]) == whole, at
+    assert read(*[stream[n : n + 1] for n in range(len(stream))]) == whole
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12), st.booleans())
