@@ -322,7 +322,7 @@ class Actor:
             sent=projection.sent if request.entries is projection.entries() else Sent.of(request.entries),
             catalog=self.settings.inventory,
             evidence=self.settings.options.evidence,
-            retry=None if retry is None else msgspec.to_builtins(retry),
+            retry=None if retry is None else retry.note,
         )
 
     def describe(self, tool: str) -> Descriptor | None:

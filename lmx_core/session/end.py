@@ -9,6 +9,7 @@ import msgspec
 
 from lmx_core.errors import Failure
 from lmx_core.events import TurnError
+from lmx_core.turn.effects import Finished, RunTools
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,13 +36,16 @@ class Interrupted(Exception):
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the next request is another attempt (HP-4, RY-5)."""
+    """The next request is attempt number `attempt`, because of `failed`. Hooks hear `note`, the record keeps it (HP-4)."""
 
     attempt: int
-    after_request_id: str
-    category: str
-    reason: str
-    delay_ms: int
+    failed: End
+    note: dict[str, Any]
+
+
+def forbidden(end: End, retry: Retry | None) -> Ended:
+    """The end of a request that may not be sent. Of a retry, the failure that was to be cured stays the reason (RY-5)."""
+    return Ended(end if retry is None else retry.failed)
 
 
 def settle(future: asyncio.Future[None], error: Exception | None = None) -> None:
@@ -53,6 +57,12 @@ def settle(future: asyncio.Future[None], error: Exception | None = None) -> None
     else:
         future.set_exception(error)
         future.exception()
+
+
+def stated_window(answer: RunTools | Finished) -> int | None:
+    """The window, in tokens, that a provider's refusal stated."""
+    failure = answer.failure if isinstance(answer, Finished) else None
+    return failure.stated_context_window if failure is not None else None
 
 
 def error_payload(end: End) -> dict[str, Any]:

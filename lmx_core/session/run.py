@@ -8,16 +8,13 @@ always an effect of the session's host: nothing here calls a provider, a tool or
 from __future__ import annotations
 
 import asyncio
-import itertools
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from lmx_core import events
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
-from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, settle, told
+from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, forbidden, settle, stated_window, told
 from lmx_core.session.inbox import Progress, Ticket
 from lmx_core.turn import wave as waves
 from lmx_core.turn.budget import Refusal
@@ -104,38 +101,29 @@ class Run:
                 return end
 
     async def _answered(self) -> RunTools | Finished:
-        """Steps 5 to 10: asks until an answer arrives whole, or no further attempt is worth it or admitted (RY-1, RY-5)."""
+        """Steps 5 to 10: asks until an answer arrives whole, or no further attempt is worth it or admitted (RY-1)."""
         retry: Retry | None = None
-        failed: End | None = None
-        for attempt in itertools.count(1):
-            try:
-                request = await self._prepared(retry)
-            except Ended as ended:
-                raise Ended(
-                    failed or ended.end
-                ) from None  # what forbids a retry leaves the first failure as the reason
+        while True:
+            request = await self._prepared(retry)
             answer = await self._attempt(request, retry)
             if isinstance(answer, RunTools) or answer.failure is None:
                 return answer
-            failed = End(stop_reason="error", failure=answer.failure, request_id=self.request_id)
-            retry = await self._backed_off(answer.failure, attempt, answer.after_output, failed)
-        raise AssertionError("unreachable")
+            retry = await self._backed_off(answer, answer.failure, retry)
 
     async def _prepared(self, retry: Retry | None) -> Request:
         """Steps 5 to 8: the next request as the hooks want it, if the budget admits one."""
         if (refusal := self._refusal()) is not None:
-            raise Ended(self._budget_end(refusal))
+            raise forbidden(self._budget_end(refusal), retry)
         for text in self._actor.steers.take():
             await self._ledger.append("user", {"text": text, "steer": True})
         self.request_id = self._ledger.new_id()
         request = self._actor.request(self.request_id)
+        note = None if retry is None else retry.note
         try:
-            facts = None if retry is None else msgspec.to_builtins(retry)
-            prepared: Request = await self._hook("prepare_next_turn", request, unless_hooked=request, retry=facts)
+            prepared: Request = await self._hook("prepare_next_turn", request, unless_hooked=request, retry=note)
         except (HookDenied, HookFailed) as error:
-            raise Ended(
-                End(stop_reason="hook_failed", failure=Failure(code="hook_failed", message=str(error)))
-            ) from error
+            failure = Failure(code="hook_failed", message=str(error))
+            raise forbidden(End(stop_reason="hook_failed", failure=failure), retry) from error
         await self._learn_about(prepared.model)
         return prepared
 
@@ -160,9 +148,7 @@ class Run:
         answer = await self._perform(turn, turn.fold(terminal))
         self._turn = None
         assert answer is not None  # a terminal event always ends the turn
-        failure = answer.failure if isinstance(answer, Finished) else None
-        stated = failure.stated_context_window if failure is not None else None
-        self._actor.known = self._actor.known.told(served=turn.served_window, stated=stated)
+        self._actor.known = self._actor.known.told(served=turn.served_window, stated=stated_window(answer))
         return answer
 
     async def _streamed(self, request: Request, turn: Turn) -> ProviderEvent:
@@ -191,30 +177,37 @@ class Run:
                 return effect
         return None
 
-    async def _backed_off(self, failure: Failure, attempt: int, after_output: bool, failed: End) -> Retry:
-        """Waits before another attempt, or ends the prompt with `failed`."""
+    async def _backed_off(self, answer: Finished, failure: Failure, retry: Retry | None) -> Retry:
+        """Waits before another attempt. Ends the prompt where none is worth it or admitted, without waiting (RY-5)."""
         policy = self._actor.retry_policy
-        delay = policy.delay_ms(failure, attempt=attempt, after_output=after_output)
+        attempt = 1 if retry is None else retry.attempt
+        failed = End(stop_reason="error", failure=failure, request_id=self.request_id)
+        delay = policy.delay_ms(failure, attempt=attempt, after_output=answer.after_output)
         if delay is None or self._refusal() is not None:
             raise Ended(failed)
+        again = Retry(
+            attempt=attempt + 1,
+            failed=failed,
+            note={
+                "attempt": attempt + 1,
+                "after_request_id": self.request_id,
+                "category": failure.category,
+                "reason": failure.message,
+                "delay_ms": delay,
+            },
+        )
         self._actor.emit(
             events.ProviderRetry(
-                attempt=attempt + 1,
+                attempt=again.attempt,
                 max=policy.max_attempts,
                 delay_ms=delay,
                 category=failure.category,
                 reason=failure.message,
-                after_output=after_output,
+                after_output=answer.after_output,
             )
         )
         await self._do(Sleep(delay))
-        return Retry(
-            attempt=attempt + 1,
-            after_request_id=str(self.request_id),
-            category=failure.category,
-            reason=failure.message,
-            delay_ms=delay,
-        )
+        return again
 
     # -- a wave of calls
 
@@ -251,12 +244,16 @@ class Run:
             await self._actor.serve()
 
     def _result(self, call: ToolCall, ticket: Ticket) -> Outcome:
-        """What a call came to. `tools.run` never raises, so an error means that its task was cancelled from inside."""
+        """What a call came to. `tools.run` never raises, so an error is its host's: the call has its result all the same."""
         assert ticket.outcome is not None
-        if ticket.outcome.error is None:
+        error = ticket.outcome.error
+        if error is None:
             result: Outcome = ticket.outcome.value
             return result
-        return self._unfinished(call, session_over=False)
+        if isinstance(error, asyncio.CancelledError):
+            return self._unfinished(call, session_over=False)
+        text = self._actor.messages.tool_crashed(call, type(error).__name__)
+        return Outcome(call=call, outcome="crashed", text=text, arguments=call.arguments)
 
     async def _answer(self, outcome: Outcome) -> Outcome:
         """Writes the one result of a call; a question of it that nobody has answered yet is withdrawn (DI-4)."""

@@ -10,6 +10,7 @@ from lmx_core import (
     ConfigError,
     Harness,
     MemoryStore,
+    Pending,
     Scripted,
     SessionLocked,
     TranscriptNotFound,
@@ -96,6 +97,25 @@ async def test_rs_1_wherever_it_died_it_goes_on(count):
         await w.session.await_prompt("go")
     async with world([complete("on")], resume=crashed_after(w, count), tools=[Echo()]) as again:
         assert (await again.session.await_prompt("more")).text == "on"
+        assert_valid_transcript(again.entries)
+
+
+async def test_c14_leaving_while_a_call_awaits_approval_leaves_a_conversation_that_goes_on():
+    """C14 (b): the call had not run, and the model is told so."""
+
+    async def ask(asked, context):
+        return Pending()
+
+    hooks = [("before_tool_call", ask)]
+    async with world([tool_calls([call("echo", "a"), call("echo", "b")])], tools=[Echo()], hooks=hooks) as w:
+        await w.session.prompt("go")
+        await w.until_parked()
+    assert {r["outcome"] for r in w.of("tool_result")} == {"cancelled"}
+    async with world([complete("ok")], resume=w, tools=[Echo()]) as again:
+        await again.session.await_prompt("on")
+        kinds = [e.type for e in again.provider.requests[0].entries]
+        assert kinds == ["user", "assistant", "tool_result", "tool_result", "user"]
+        assert (await again.session.info()).pending == []
         assert_valid_transcript(again.entries)
 
 
