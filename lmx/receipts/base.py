@@ -62,8 +62,10 @@ class Generic:
     def call(self, call: ToolCall, state: str, result: Result | None = None) -> tuple[Row, ...]:
         return (self.heading(call, state, self.title(call)),)
 
-    def heading(self, call: ToolCall, state: str, what: str, lexer: str | None = None) -> Row:
-        gutter = f"{GLYPHS.get(state, '• ')}{self.verb(state)} "
+    def heading(
+        self, call: ToolCall, state: str, what: str, *, lexer: str | None = None, verb: str | None = None
+    ) -> Row:
+        gutter = f"{GLYPHS.get(state, '• ')}{verb or self.verb(state)} "
         return Row(
             kind="heading", text=what, gutter=gutter, tone=TONES.get(state, "plain"), lexer=lexer, call_id=call.id
         )
@@ -109,6 +111,13 @@ def text_argument(call: ToolCall, name: str) -> str:
     """A text argument as it came, or nothing when it is absent or no text."""
     value = call.arguments.get(name)
     return value if isinstance(value, str) else ""
+
+
+def number(result: Result, name: str) -> int | None:
+    """A number of the structured content, or None."""
+    content = result.get("structured_content")
+    value = content.get(name) if isinstance(content, dict) else None
+    return value if isinstance(value, int) else None
 
 
 def first_line(text: str) -> str:

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from lmx import words
-from lmx.receipts.base import Generic, Result, arguments, bounded_evidence, first_line, output_rows, text_argument
+from lmx.receipts.base import (
+    Generic,
+    Result,
+    arguments,
+    bounded_evidence,
+    first_line,
+    number,
+    output_rows,
+    text_argument,
+)
 from lmx.rows import Row
 from lmx.sanitize import visible
 from lmx_core import ToolCall
@@ -43,21 +54,23 @@ class Bash(Generic):
         return "\n".join([command, *(f"{name}: {value}" for name, value in arguments(call, but=("command",)))])
 
 
+_NOTES = re.compile(r"\n?\[(?:exit status \d+[^\]\n]*|no output|timed out after [^\]\n]*|ended after [^\]\n]*)\]\s*\Z")
+
+
 def _said(result: Result) -> str:
-    content = result.get("structured_content")
-    said = content.get("output") if isinstance(content, dict) else None
-    return said if isinstance(said, str) else str(result.get("output") or "")
+    """The output without the tool's own note on its end, which is told in words of ours."""
+    text = str(result.get("output") or "")
+    while match := _NOTES.search(text):
+        text = text[: match.start()]
+    return text
 
 
 def _ending(result: Result) -> str:
     """What is worth saying of the end: another status than 0, a time limit, an output limit (BA-2)."""
-    content = result.get("structured_content")
-    if not isinstance(content, dict):
-        return ""
-    if status := content.get("exit_status"):
+    if status := number(result, "exit_status"):
         return words.EXIT.format(status=status)
-    if "timeout_ms" in content:
-        return words.TIMED_OUT.format(time=words.duration(content["timeout_ms"]))
-    if "max_output_bytes" in content:
-        return words.OUTPUT_LIMIT.format(size=words.size(content["max_output_bytes"]))
+    if (limit := number(result, "timeout_ms")) is not None:
+        return words.TIMED_OUT.format(time=words.duration(limit))
+    if (limit := number(result, "max_output_bytes")) is not None:
+        return words.OUTPUT_LIMIT.format(size=words.size(limit))
     return ""

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from lmx import words
 from lmx.receipts import diff
-from lmx.receipts.base import Generic, Result, bounded_evidence, first_line, text_argument
+from lmx.receipts.base import Generic, Result, bounded_evidence, first_line, number, text_argument
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall
@@ -35,17 +35,26 @@ class _FileReceipt(Generic):
         return text_argument(call, "path") or None
 
     def call(self, call: ToolCall, state: str, result: Result | None = None) -> tuple[Row, ...]:
-        change = self.changed(call, result) if state == "done" and result is not None else None
-        counts = change.counts if change is not None else ""
-        return (self.heading(call, state, words.spaced(first_line(text_argument(call, "path")), counts)),)
+        path = first_line(text_argument(call, "path"))
+        if state != "done" or result is None:
+            return (self.heading(call, state, path),)
+        return (self.heading(call, state, words.spaced(path, self.counts(call, result)), verb=self.did(result)),)
 
     def result(self, call: ToolCall, result: Result) -> tuple[Row, ...]:
-        change = self.changed(call, result)
+        change = _told(call, result) or self.change(call, None)
         return change.bounded() if change is not None else ()
 
-    def changed(self, call: ToolCall, result: Result) -> diff.Diff | None:
-        """What a call has changed: as the tool reports it, else as far as the arguments tell."""
-        return _told(call, result) or self.change(call, None)
+    def did(self, result: Result) -> str | None:
+        """A verb of its own for what was done, or None for the usual one."""
+        return None
+
+    def counts(self, call: ToolCall, result: Result) -> str:
+        """`(+1 -1)`, as the tool counted."""
+        added, removed = number(result, "added"), number(result, "removed")
+        if added is None or removed is None:
+            change = self.change(call, None)
+            return change.counts if change is not None else ""
+        return f"(+{added} -{removed})" if removed else f"(+{added})" if added else ""
 
     def evidence(self, call: ToolCall, before: str | None) -> tuple[Row, ...]:
         change = self.change(call, before)
@@ -78,12 +87,34 @@ class Edit(_FileReceipt):
                 return diff.between(text, text.replace(wanted, put), lexer=kind)
         return diff.between(old, new, lexer=kind, first=None)
 
+    def evidence(self, call: ToolCall, before: str | None) -> tuple[Row, ...]:
+        rows = super().evidence(call, before)
+        old = text_argument(call, "old").replace("\r\n", "\n")
+        if before is None or not old or old in before.replace("\r\n", "\n"):
+            return rows
+        return (*rows, Row(kind="detail", text=words.FOUND_LOOSELY, gutter="  │ ", tone="warn", call_id=call.id))
+
 
 class Write(_FileReceipt):
     verbs = words.WRITE_VERBS
 
     def change(self, call: ToolCall, before: str | None) -> diff.Diff | None:
         return diff.between(before or "", text_argument(call, "content"), lexer=lexer(text_argument(call, "path")))
+
+    def did(self, result: Result) -> str | None:
+        content = result.get("structured_content")
+        return words.WRITE_CHANGES.get(content.get("change", "")) if isinstance(content, dict) else None
+
+    def result(self, call: ToolCall, result: Result) -> tuple[Row, ...]:
+        content = result.get("structured_content")
+        kind = content.get("change") if isinstance(content, dict) else None
+        if kind == "unchanged":
+            return ()
+        change = _told(call, result)
+        if kind == "overwrote":
+            return change.bounded() if change is not None else ()
+        text = text_argument(call, "content")
+        return diff.numbered(text, lexer=lexer(text_argument(call, "path")), limit=WRITTEN_ROWS)
 
 
 def _told(call: ToolCall, result: Result) -> diff.Diff | None:

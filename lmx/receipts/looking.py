@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from lmx import words
-from lmx.receipts.base import Generic, Result, first_line, text_argument
+from lmx.receipts.base import Generic, Result, first_line, number, text_argument
 from lmx.sanitize import one_line
 from lmx_core import ToolCall
-
-_NUMBERED = re.compile(r"^\s*\d+\t", re.MULTILINE)
 
 
 class Read(Generic):
@@ -17,8 +13,12 @@ class Read(Generic):
         return words.spaced(one_line(call.name), first_line(text_argument(call, "path")))
 
     def found(self, call: ToolCall, result: Result) -> str:
-        lines = len(_NUMBERED.findall(str(result.get("output") or "")))
-        return f"({words.plural(lines, 'line')})" if lines else ""
+        first, last, total = (number(result, name) for name in ("first", "last", "total"))
+        if first is None or last is None or last < first:
+            return ""
+        if first == 1 and last == total:
+            return f"({words.plural(last, 'line')})"
+        return words.LINES.format(first=first, last=last)
 
 
 class Grep(Generic):
@@ -28,9 +28,8 @@ class Grep(Generic):
         return words.spaced(one_line(call.name), pattern, where)
 
     def found(self, call: ToolCall, result: Result) -> str:
-        content = result.get("structured_content")
-        hits = content.get("matches") if isinstance(content, dict) else None
-        return f"({words.plural(hits, 'hit')})" if isinstance(hits, int) else ""
+        hits = number(result, "results")
+        return f"({words.plural(hits, 'hit')})" if hits is not None else ""
 
 
 class Glob(Generic):
@@ -39,6 +38,5 @@ class Glob(Generic):
         return words.spaced(one_line(call.name), pattern, first_line(text_argument(call, "path")))
 
     def found(self, call: ToolCall, result: Result) -> str:
-        content = result.get("structured_content")
-        files = content.get("matches") if isinstance(content, dict) else None
-        return f"({words.plural(files, 'file')})" if isinstance(files, int) else ""
+        files = number(result, "files")
+        return f"({words.plural(files, 'file')})" if files is not None else ""

@@ -13,8 +13,18 @@ from textual.pilot import Pilot
 
 from lmx.sessions import SessionInfo
 from lmx.tui.app import LmxApp
-from lmx_core import Entry, Harness, LocalEnvironment, MemoryStore, Runtime, Scripted, Session, assemble
-from lmx_core import resume_session, start_session
+from lmx_core import (
+    Entry,
+    Harness,
+    LocalEnvironment,
+    MemoryStore,
+    Runtime,
+    Scripted,
+    Session,
+    assemble,
+    resume_session,
+    start_session,
+)
 from lmx_core.errors import LmxError
 from lmx_core.extensions import Permissions, Search
 from lmx_core.names import name_of
@@ -105,7 +115,7 @@ class Screen:
 
     def rows(self) -> list[str]:
         """What the terminal would show."""
-        width, height = self.app.size
+        height = self.app.size.height
         update = self.app.screen._compositor.render_strips()
         return ["".join(segment.text for segment in strip) for strip in update[:height]]
 

@@ -79,8 +79,8 @@ def test_looking_is_grouped_counted_and_closed_by_the_next_block():
     ]
     talk.answer("", reads)
     assert headings(talk) == ["• Exploring"]
-    talk.result(reads[0], "1\tone\n2\ttwo")
-    talk.result(reads[1], "shop/price.py:3", structured_content={"matches": 3})
+    talk.result(reads[0], "1\tone\n2\ttwo", structured_content={"first": 1, "last": 2, "total": 2})
+    talk.result(reads[1], "shop/price.py:3", structured_content={"results": 3})
     talk.result(reads[2], "", "error")
     again = call("c4", "read", path="a.py")
     talk.answer("", [again])
@@ -98,7 +98,7 @@ def test_the_same_look_several_times_is_one_line():
     for number in range(3):
         read = call(f"c{number}", "read", path="a.py")
         talk.answer("", [read])
-        talk.result(read, "1\tx")
+        talk.result(read, "1\tx", structured_content={"first": 1, "last": 1, "total": 1})
     assert "  └ read a.py (1 line) ×3" in talk.text()
 
 
