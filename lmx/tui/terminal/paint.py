@@ -84,7 +84,10 @@ class Painter:
         out: list[str] = []
         wanted = {y: row for y, row in rows.items() if y < self.height and self._shown[y] != row}
         if len(wanted) > _MIN_SCROLL:
-            out.append(self._scroll(wanted))
+            before = list(self._shown)
+            if moved := self._scroll(wanted):
+                out.append(moved)  # what lay between the wanted rows moved with them and has to be put back
+                wanted = {y: wanted.get(y) or before[y] or () for y in range(min(wanted), max(wanted) + 1)}
         for y, row in wanted.items():
             old = self._shown[y]
             if old != row:

@@ -119,3 +119,24 @@ def test_links_are_sent_when_they_are_harmless() -> None:
     for bad in ("javascript:x", "https://a\x1b\\evil", "https://a b", "data:text/html,x"):
         painter.forget()
         assert "\x1b]8" not in painter.frame({0: painter.row([Segment("abc", Style(link=bad))])}, (0, 0))
+
+
+def test_rnd_9_a_row_that_stays_between_rows_that_move_is_put_back() -> None:
+    """RND-9: a fixed row inside the region that the terminal moves, such as the rail over the composer."""
+
+    def frame(top: int, last: str) -> list[list[Segment]]:
+        moving = [f"line {n}" for n in range(top, top + HEIGHT - 3)]
+        return [[Segment(text.ljust(WIDTH))] for text in [*moving, "────", "frame", last]]
+
+    frames = [frame(0, "one"), frame(2, "two"), frame(1, "three")]
+    screen = shown(frames, Painter())
+    assert [line.rstrip() for line in screen.display] == [
+        "line 1",
+        "line 2",
+        "line 3",
+        "line 4",
+        "line 5",
+        "────",
+        "frame",
+        "three",
+    ]
