@@ -79,7 +79,8 @@ class _Told:
         tools = entry.payload.get("tools")
         names = [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
         self.header = f"── {entry.payload.get('model')} · {' '.join(names) or 'no tools'}"
-        yield from ()
+        if isinstance(retry := entry.payload.get("retry"), dict):
+            yield f"error ({retry.get('category') or 'other'}): {retry.get('reason')}; trying again"
 
     def user(self, entry: Entry) -> Iterator[str]:
         mark = "stop hook> " if stop_hook(entry) else "> "
@@ -106,8 +107,7 @@ class _Told:
         yield "system: " + text_of(entry)
 
     def error(self, entry: Entry) -> Iterator[str]:
-        retrying = "; trying again" if entry.payload.get("retrying") else ""
-        yield f"error ({entry.payload.get('category') or 'other'}): {entry.payload.get('reason')}{retrying}"
+        yield f"error ({entry.payload.get('category') or 'other'}): {entry.payload.get('reason')}"
 
     def cancelled(self, entry: Entry) -> Iterator[str]:
         yield f"cancelled: {entry.payload.get('reason')}"

@@ -73,9 +73,10 @@ def test_c1_80_what_went_wrong_is_labelled(keep):
     """C1-80: interrupted answers, errors by category, refused calls, cancellations, lost calls."""
     conversation = Conversation()
     conversation.add("session", model="openai:m")
-    conversation.add("error", reason="it is down", category="server", retrying=True)
     conversation.add("error", reason="why not", category=None)
+    conversation.add("error", reason="no key", category="auth")
     conversation.answer("half an ans", partial=True)
+    conversation.add("request", id="r2", model="openai:m", retry={"category": "server", "reason": "it is down"})
     conversation.answer("", "c1", "c2")
     conversation.add("approval", call_id="c1", kind="approval", status="pending")
     conversation.add("approval", call_id="c1", kind="approval", status="denied")
@@ -88,6 +89,7 @@ def test_c1_80_what_went_wrong_is_labelled(keep):
     for expected in (
         "error (server): it is down; trying again",
         "error (other): why not",
+        "error (auth): no key",
         "interrupted:",
         "half an ans",
         "approval for bash: denied",
