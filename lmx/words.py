@@ -226,7 +226,7 @@ def failure(category: str, reason: str) -> str:
 
 APPROVE = "Approve {what}?"
 ANSWERS = "y run once · n [why] refuse · Alt-A / Alt-R without touching the draft"
-ANSWERS_WITH_SUGGESTION = "y run once · a {suggestion} · n [why] refuse · Alt-A / Alt-R without touching the draft"
+ANSWERS_WITH_SUGGESTION = "y run once · a run and switch · n [why] refuse · Alt-A / Alt-R without touching the draft"
 WAITING_OF = "{position} of {total} waiting · id {id}"
 APPROVE_ALL = "these calls would run; /approve all again runs them:"
 MODE_SUGGESTION = "run it and switch to {mode} mode"
@@ -273,6 +273,7 @@ def context_segment(tokens: int | None, window: int | None) -> str:
     return f"context {count(tokens)}/{count(window)} ({round(100 * tokens / window)}%)"
 
 
+EXPLORE = "Explore"
 EXPLORING = "Exploring"
 EXPLORED = "Explored"
 

@@ -86,15 +86,27 @@ def _open_block(step: Step, call: Call) -> Block:
 
 
 def mark_running(step: Step) -> None:
-    """The first call that is neither over nor parked runs; later ones wait for it, unless they have shown output."""
-    first = True
-    for call in list(step.state.wave.values()):
-        if call.over or call.state == "parked":
-            continue
-        state = "running" if first or call.tail is not None else "waiting"
-        first = False
+    """Which calls run, as far as it can be seen: none beside one that is parked, then the first with a block of its own, and
+    those that only look after all others. That is the engine's order (DI-1); live output proves it wrong where it differs.
+    """
+    open_calls = [call for call in step.state.wave.values() if not call.over and call.state != "parked"]
+    nobody = any(call.state == "parked" for call in step.state.wave.values())
+    first = next((call for call in open_calls if call.item is None), None)
+    for call in open_calls:
+        turn = call is first or (first is None and call.item is not None)
+        state = "running" if (turn and not nobody) or call.tail is not None else "waiting"
         if state != call.state:
             change(step, call.call.id, state=state)
+    for group in list(step.state.explored.values()):
+        active = any(call.key == group.key and call.state == "running" for call in step.state.wave.values())
+        if active != group.active:
+            _put_group(step, replace(group, active=active))
+
+
+def _put_group(step: Step, group: Explored) -> None:
+    group = replace(group, revision=group.revision + 1)
+    step.set(explored={**step.state.explored, group.key: group})
+    step.replace(_explored(group))
 
 
 def output(step: Step, call_id: str, text: str) -> None:
@@ -159,9 +171,10 @@ def _explored(group: Explored) -> Block:
     """The rows of a group; the same thing looked at several times in a row is one line with `×N`."""
     busy = not all(item.done for item in group.items)
     failed = any(item.failed for item in group.items)
+    verb = words.EXPLORED if not busy else words.EXPLORING if group.active else words.EXPLORE
     heading = Row(
         kind="heading",
-        text=words.EXPLORING if busy else words.EXPLORED,
+        text=verb,
         gutter="• " if busy else "✗ " if failed else "✓ ",
         tone="plain" if busy else "error" if failed else "ok",
     )

@@ -64,11 +64,12 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class Explored(Struct, frozen=True, kw_only=True):
-    """A group of looking-at-things calls. It takes no more items once another block follows (`closed`)."""
+    """A group of looking-at-things calls. It takes no more items once another block follows (`closed`). `active`: one runs."""
 
     key: str
     items: tuple[Item, ...] = ()
     closed: bool = False
+    active: bool = False
     revision: int = 0
 
 

@@ -204,3 +204,20 @@ def test_escape_sequences_never_reach_a_block():
     talk.finish(evil)
     for char in talk.text():
         assert char == "\n" or (ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 and char != "\u202e"), repr(char)
+
+
+def test_what_waits_behind_a_parked_call_does_not_seem_to_run():
+    """RCP-4, DI-1: readers run after exclusive calls, and nothing runs beside a parked one."""
+    talk = Talk()
+    talk.prompt()
+    read, bash = call("c1", "read", path="a.py"), call("c2", "bash", command="make")
+    talk.answer("", [read, bash])
+    assert headings(talk) == ["• Explore", "• Running make"]
+    talk.park(bash)
+    assert headings(talk) == ["• Explore", "• Run make"]
+    talk.append("approval", {"call_id": "c2", "kind": "approval", "status": "allowed", "detail": {}})
+    assert headings(talk) == ["• Explore", "• Running make"]
+    talk.result(bash, "ok")
+    assert headings(talk) == ["• Exploring", "✓ Ran make"]
+    talk.result(read, "1\tx")
+    assert headings(talk) == ["✓ Explored", "✓ Ran make"]
