@@ -127,6 +127,19 @@ def test_a_pipe_that_stays_open_is_not_waited_for(program: Program) -> None:
         os.close(writer)
 
 
+@pytest.mark.parametrize("words", [["run"], ["--print"], ["run", "-"]])
+def test_a_terminal_is_never_read(program: Program, words: list[str]) -> None:
+    """C1-30, C10-1: without a prompt and with a keyboard on standard input it is a mistake, not a wait."""
+    main, terminal = os.openpty()
+    try:
+        process = program.start([*LMX, *words], stdin=terminal)
+        _, err = process.communicate(timeout=20)
+    finally:
+        os.close(terminal)
+        os.close(main)
+    assert process.returncode == 2 and b"needs a prompt" in err
+
+
 def test_standard_input_is_read_to_its_end_and_the_wait_is_told(program: Program) -> None:
     """Case C34 d: all bytes of a slow pipe, and a line on standard error while it is waited for."""
     with serve(program, {"text": "ok"}) as model:
@@ -349,6 +362,19 @@ def test_commands_get_the_start_environment_less_the_credentials(program: Progra
     del expected["MY_TOKEN"], expected["OPENAI_API_KEY"]
     shell = {"PWD", "OLDPWD", "SHLVL", "_"}
     assert {k: v for k, v in seen.items() if k not in shell} == expected
+
+
+def test_what_changes_the_environment_after_the_start_does_not_reach_commands(program: Program) -> None:
+    """C7-3, C11-8: commands are given the environment of the start, whatever an import does to it later."""
+    with serve(program, {"actions": ["shell: env > env.txt"]}, {"text": "ok"}) as model:
+        line = program.line(model, "--print", "go", "--permission-mode", "full_auto")[len(LMX) :]
+        code = (
+            "import os\nfrom lmx import __main__ as lmx\nrun = lmx._run\n"
+            "def changed(*given):\n    os.environ['INJECTED'] = '1'\n    return run(*given)\n"
+            f"lmx._run = changed\nlmx.main({line!r})\n"
+        )
+        assert program.finish([sys.executable, "-c", code]).returncode == 0
+    assert "INJECTED" not in (program.work / "env.txt").read_text()
 
 
 def test_the_scrub_can_be_switched_off(program: Program) -> None:

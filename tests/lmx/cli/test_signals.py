@@ -15,6 +15,8 @@ import pytest
 from support.mock_llm import MockLLM
 from support.program import Program, serve
 
+from lmx.cli.stop import on_signals
+
 SLEEP = {"actions": ["shell: echo $$ > pid; exec sleep 600"]}
 
 
@@ -94,6 +96,23 @@ def test_a_second_ctrl_c_waits_for_nothing(program: Program) -> None:
         assert process.wait(timeout=1.5) == 130
         command = int((program.work / "pid").read_text())
         until(lambda: is_gone(command))
+
+
+@pytest.mark.asyncio
+async def test_the_second_ctrl_c_exits_inside_the_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the shutdown waits for: the first signal asks, SIGINT after any signal exits with the first one's status."""
+    left: list[int] = []
+    told: list[str] = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    for first in (signal.SIGINT, signal.SIGTERM):
+        with on_signals() as stop:
+            stop.tell = lambda: told.append("once")
+            stop.received(first)
+            stop.received(signal.SIGTERM)
+            assert left == []
+            stop.received(signal.SIGINT)
+        assert left.pop() == 128 + first and told.pop() == "once" and not told
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _has_taken(pid: int, number: int) -> bool:
