@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lmx import __version__
 from lmx.config import model as models
 from lmx.config import state
 from lmx.config.layers import Settings, home
@@ -62,7 +63,7 @@ class SessionFactory:
             base_url=settings.get("base_url"),
             environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
         )
-        self.store: Any = JSONLStore(settings.sessions_dir)
+        self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)
         scrub = settings.get("scrub_credentials", True)
         self._environment = LocalEnvironment(
