@@ -297,6 +297,7 @@ async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter)
         running = asyncio.create_task(base.run(provider, request(adapter), heard.append))
         for shown in ("hm", "Wörter ", "🎉"):
             while not any(getattr(event, "text", None) == shown for event in heard):
+                assert not running.done(), heard
                 await asyncio.sleep(0.001)
             await clock.advance(limit - 1_000)
             go_on.set()
