@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lmx_core.clock import FOREVER
@@ -18,10 +18,11 @@ from lmx_core.events import Event
 from lmx_core.ids import UlidFactory
 from lmx_core.names import name_of
 from lmx_core.options import UNSET, layered, validate
+from lmx_core.providers.base import Provider
 from lmx_core.runtime import DEFAULT_NAME, Runtime, find
 from lmx_core.session.actor import Actor
 from lmx_core.session.handle import PromptResult, Session
-from lmx_core.session.settings import settle
+from lmx_core.session.settings import Settings, settle
 from lmx_core.stores.base import AsyncStore, adapt
 from lmx_core.transcript.dedup import expand
 from lmx_core.transcript.replay import validate as problems
@@ -54,9 +55,7 @@ async def start_session(
     settings = settle(settled, model)
     if settled.id is not None:
         await _refuse_existing(keeps, id)
-    lock = await keeps.lock(id) if settled.transcript_lock else None
-    actor = Actor(id=id, settings=settings, provider=provider, store=keeps, lock=lock, mount=mounted.mount())
-    return await _begun(mounted, actor)
+    return await _open(mounted, keeps, id, settings, provider)
 
 
 async def resume_session(
@@ -84,13 +83,7 @@ async def resume_session(
     mounted = find(runtime)
     settled = validate(_with_clock(layered(options, _of_harness(harness), recorded), mounted))
     settings = settle(settled, model)
-    lock = await keeps.lock(id) if settled.transcript_lock else None
-    if lock is not None:
-        history = await _read_again(keeps, id, lock)
-    actor = Actor(
-        id=id, settings=settings, provider=provider, store=keeps, lock=lock, mount=mounted.mount(), history=history
-    )
-    return await _begun(mounted, actor)
+    return await _open(mounted, keeps, id, settings, provider, history)
 
 
 async def run(
@@ -112,8 +105,29 @@ async def run(
         await session.stop()
 
 
-async def _begun(mounted: Runtime, actor: Actor) -> Session:
-    """The session once its first entries are written. Raises SessionDown when they could not be."""
+async def _open(
+    mounted: Runtime, store: AsyncStore, id: str, settings: Settings, provider: Provider, history: Sequence[Entry] = ()
+) -> Session:
+    """Claims the lock, the last check of all, and starts the session. Returns once its first entries are written.
+
+    Raises SessionLocked, or SessionDown when they could not be written.
+    """
+    lock = await store.lock(id) if settings.options.transcript_lock else None
+    try:
+        if lock is not None and history:  # nobody else writes now: a former holder may have added some before it let go
+            history = _whole(id, await store.read(id))
+        actor = Actor(
+            id=id,
+            settings=settings,
+            provider=provider,
+            store=store,
+            lock=lock,
+            mount=mounted.mount(),
+            history=history,
+        )
+    except BaseException:
+        await store.unlock(id, lock)
+        raise
     session = mounted.adopt(actor)
     try:
         await actor.ask(actor.ready)
@@ -195,15 +209,6 @@ async def _read(store: AsyncStore, wanted: str) -> tuple[str, list[Entry]]:
     except TranscriptNotFound:
         id = await _by_shorthand(store, wanted)
         return id, _whole(id, await store.read(id))
-
-
-async def _read_again(store: AsyncStore, id: str, lock: Any) -> list[Entry]:
-    """The entries now that nobody else writes: a former holder may have added some before it let go."""
-    try:
-        return _whole(id, await store.read(id))
-    except BaseException:
-        await store.unlock(id, lock)
-        raise
 
 
 def _whole(id: str, stored: list[Entry]) -> list[Entry]:

@@ -13,6 +13,7 @@ from lmx_core import (
     Scripted,
     SessionLocked,
     resume_session,
+    start,
     start_session,
 )
 from lmx_core.providers.scripted import complete
@@ -179,6 +180,18 @@ async def test_opt_8_the_lock_is_claimed_last_so_a_refused_start_leaves_none(tmp
         assert caught.value.holder["path"].endswith("mine.lock")
         await mine.stop()
     assert sorted(p.name for p in (tmp_path / "sessions").iterdir()) == ["mine.jsonl"]
+
+
+async def test_opt_8_whatever_goes_wrong_after_the_lock_was_claimed_it_is_released(monkeypatch):
+    def breaks(**parts):
+        raise RuntimeError
+
+    monkeypatch.setattr(start, "Actor", breaks)
+    store = MemoryStore()
+    async with Runtime("mounted"):
+        with pytest.raises(RuntimeError):
+            await start_session(**GOOD | {"store": store})
+    assert store._locks == {}
 
 
 async def test_opt_9_a_new_session_never_writes_into_an_old_transcript():
