@@ -1,7 +1,7 @@
 """Names of keys: from the many ways terminals encode a key press to one Textual key string (KEY-4, TRM-9, TRM-11).
 
-Textual's own tables report `ESC 1` as `¡` and `ESC CR` as a plain enter, and its parser ends the app on a key release. Every form
-is decoded here instead: legacy, rxvt, xterm `modifyOtherKeys`, kitty.
+Textual's own tables report `ESC 1` as `¡` and `ESC CR` as a plain enter, and its parser ends the app on a key release.
+Every form is decoded here instead: legacy, rxvt, xterm `modifyOtherKeys`, kitty.
 Modifiers stand in alphabetical order before the key, as in Textual: `alt+ctrl+shift+up`.
 """
 

@@ -68,6 +68,7 @@ class Painter:
             if not part.isprintable() and _FORBIDDEN.search(part):
                 part, count = _FORBIDDEN.subn("\ufffd", part)
                 self.violations += count
+                part = part.replace("\u200d ", "")  # counted as no cell, but a terminal would show the blank
             look = self._codes(style) if style is not None else ""
             if look == codes:
                 text += part

@@ -48,7 +48,10 @@ def inline(text: str, theme: Theme, base: Style) -> tuple[str, list[Run]]:
         if part.text:
             shown.append(part.text)
             length += len(part.text)
-            runs.append((length, _style(part, theme, base)))
+            style = _style(part, theme, base)
+            if runs and runs[-1][1] == style:
+                runs.pop()
+            runs.append((length, style))
     return "".join(shown), runs
 
 

@@ -61,11 +61,13 @@ class _State:
         "long",
         "paragraph",
         "quote",
+        "size",
         "table",
     )
 
     def __init__(self) -> None:
         self.paragraph: list[str] = []
+        self.size = 0  # characters of the paragraph
         self.gutter = self.hanging = self.lead = ""
         self.joined: str | None = None  # how the next paragraph goes on with the piece before it
         self.items: list[int] = []  # the columns of the markers of the open list items
@@ -170,7 +172,7 @@ class Markdown:
         if line.strip():
             self._flush()
             state.gutter, state.lead, state.joined = state.hanging, "", joined
-            state.paragraph = [line]
+            state.paragraph, state.size = [line], len(line)
 
     def _quoted(self, line: str) -> None:
         """A line that is not blank: its quote marks, then what is behind them."""
@@ -236,7 +238,7 @@ class Markdown:
         state.gutter = f"{indent}{bullet} "
         state.hanging = " " * len(state.gutter)
         state.lead = f"{indent}{item[2]} " + (f"[{task[1]}] " if task else "")
-        state.paragraph = [text]
+        state.paragraph, state.size = [text], len(text)
 
     def _paragraph_line(self, line: str) -> None:
         state = self._state
@@ -254,9 +256,10 @@ class Markdown:
                 state.table = Table(heading, alignments(line), self.width, self.theme)
                 state.paragraph = []
                 return
-        if sum(map(len, state.paragraph)) + len(line) > MAX_LINE:
+        if state.paragraph and state.size + len(line) > MAX_LINE:
             self._go_on(line, " ")
         else:
+            state.size = state.size + len(line) + 1 if state.paragraph else len(line)
             state.paragraph.append(line)
 
     # Code

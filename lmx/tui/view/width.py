@@ -26,7 +26,7 @@ def fit(text: str, width: int) -> str:
     """Exactly `width` cells: cut, or filled with blanks. A character that would be cut in two becomes a blank."""
     if text.isascii():
         return text[:width].ljust(width)
-    return set_cell_size(text, width)
+    return set_cell_size(text.strip("\u200d"), width)  # a joiner at an end would take a blank to itself
 
 
 def cut(text: str, width: int) -> str:
@@ -121,7 +121,7 @@ def _wrap_clusters(text: str, first: int, rest: int) -> list[Span]:
     )  # the newest place where the row may end, and where the next would begin
     after_blank = False
     for begin, end, size in split_graphemes(text)[0]:
-        if text[begin] == " ":
+        if text[begin:end] == " ":
             column += size
             if not after_blank and begin > start:
                 break_end = begin
@@ -142,5 +142,8 @@ def _wrap_clusters(text: str, first: int, rest: int) -> list[Span]:
         if size == 2:
             break_end, break_next, break_column = end, end, column
     if start < len(text) or not rows:
-        rows.append((start, len(text)))
+        end = len(text)
+        if column > (rest if rows else first):
+            end = max(len(text.rstrip(" ")), start)  # blanks beyond the edge
+        rows.append((start, end))
     return rows
