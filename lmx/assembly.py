@@ -44,7 +44,7 @@ class SessionFactory:
     """Makes sessions that differ in nothing but their transcript.
 
     `environ` is the environment lmx was started with, which is what commands get, less the credentials. `interactive` says
-    that somebody can answer. `bare` leaves out the workspace's text. `notices` collects sentences for the person.
+    that somebody can answer. `bare` leaves out the workspace's text. `notices` collects sentences for the person, each once.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class SessionFactory:
     ):
         self.settings, self.cwd, self.interactive, self.bare = settings, cwd, interactive, bare
         self.notices: list[str] = []
+        self._told: set[str] = set()
         keys = models.keys(settings, environ)
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
         self.secrets = [key for _, key in keys.values()]
@@ -135,7 +136,8 @@ class SessionFactory:
             **given,
         )
         made = assemble(base, self._extensions(replace_only=resumed))
-        self.notices += made.notices
+        self.notices += [notice for notice in made.notices if notice not in self._told]
+        self._told.update(made.notices)
         return made.replace(notices=())
 
     def _chosen(self) -> set[str]:

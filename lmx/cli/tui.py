@@ -42,20 +42,27 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
 
 
 def check_terminal() -> None:
+    """Raises CommandError unless standard input and output are a terminal (C1-21)."""
     if not (os.isatty(0) and os.isatty(1)):
-        raise CommandError("the terminal interface needs a terminal; in scripts, pipes and CI use `lmx run PROMPT`")
+        raise no_terminal()
+
+
+def no_terminal() -> CommandError:
+    return CommandError("the terminal interface needs a terminal; in scripts, pipes and CI use `lmx run PROMPT`")
 
 
 async def show(host: ScreenHost) -> int:
     """The screen on the engine's loop, until it is left."""
     from lmx.tui import run_screen
+    from lmx.tui.terminal.tty import NoTerminal
 
     async with Runtime():
         try:
-            status = await run_screen(host)
+            return await run_screen(host)
+        except NoTerminal as error:
+            raise no_terminal() from error
         finally:
             await host.close()
-    return status
 
 
 class ScreenHost:
@@ -69,6 +76,7 @@ class ScreenHost:
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"
         self.log = logging.getLogger("lmx.tui")
+        self.notices = factory.notices
         self.resume_hint: Callable[[str], str] = self.hint
         self._line, self._factory = line, factory
         self._choice: models.Choice | None = None

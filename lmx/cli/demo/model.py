@@ -14,10 +14,12 @@ from lmx_core import Entry, Scripted
 from lmx_core.providers.scripted import Delay, Step, complete, tool_call
 
 NAME = "demo:scripted"
+WINDOW = 128_000
+"""A script has no context window; without a number everybody would be told that it is not known."""
 _REQUESTS = 1_000
 """More than anybody asks of a demo."""
 
-_LOOK = "I will read the code first."
+_LOOK = "I am scripted: what I say was written beforehand, what the tools do is real. I will read the code first."
 _RUN = "It looks harmless. I will run its test to see what fails."
 _REASON = (
     "The discount is computed as if it were a fraction: 25 percent of 80 takes away 2000. The percentage has to be divided "

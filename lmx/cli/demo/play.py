@@ -20,7 +20,7 @@ from lmx.config.model import Choice
 from lmx.output import lines
 from lmx.output.text import call_line
 from lmx.sanitize import for_terminal
-from lmx_core import MemoryStore, Runtime, events
+from lmx_core import Harness, MemoryStore, Runtime, events
 from lmx_core.errors import LmxError
 
 _SHOWN_LINES = 8
@@ -57,6 +57,9 @@ class DemoFactory(SessionFactory):
         )
         super().__init__(settings, cwd=folder, environ=environ, interactive=mode == "ask", bare=True)
         self.provider, self.store = model.scripted(pace_ms), MemoryStore()
+
+    def harness(self, recorded: Mapping[str, Any] | None = None) -> Harness:
+        return super().harness(recorded).replace(context_window=model.WINDOW)
 
     async def choose(self) -> Choice:
         return Choice(model.NAME, "placeholder")
