@@ -41,8 +41,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         return _CHIP.sub(lambda match: self._paste(match[0]), self.text) if self.pastes else self.text
 
     def label(self, char: str) -> str | None:
-        """What is drawn for a character, if it is a chip of this draft."""
-        number = chip_number(char)
+        """What is drawn for a cluster, if it is a chip of this draft."""
+        number = chip_number(char) if len(char) == 1 else 0
         return words.chip_label(number, self.pastes[number - 1]) if 0 < number <= len(self.pastes) else None
 
     def _paste(self, char: str) -> str:

@@ -13,42 +13,42 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("submit", "enter", "send; while a turn runs: steer it"),
     ("complete", "tab", "take the completion"),
     ("newline", "shift+enter alt+enter ctrl+j", "a new line (also \\ then Enter)"),
-    ("up", "up", "up a line; on the first: what was written before"),
+    ("up", "up", ""),
     ("down", "down", ""),
-    ("older", "alt+up", "what was written before"),
+    ("older", "alt+up", ""),
     ("newer", "alt+down", ""),
     ("search", "ctrl+r", "search what was sent"),
     ("pager", "ctrl+o", "the newest outputs, whole"),
-    ("page_up", "pageup", "scroll the transcript"),
+    ("page_up", "pageup", ""),
     ("page_down", "pagedown", ""),
-    ("scroll_up", "shift+up", "scroll three rows"),
+    ("scroll_up", "shift+up", ""),
     ("scroll_down", "shift+down", ""),
-    ("top", "ctrl+home", "the first row"),
-    ("bottom", "ctrl+end", "the newest row"),
+    ("top", "ctrl+home", ""),
+    ("bottom", "ctrl+end", ""),
     ("escape", "escape", "close what is open; twice: put the draft aside"),
     ("interrupt", "ctrl+c", "cancel the turn; idle, twice: quit"),
     ("suspend", "ctrl+z", "suspend to the shell"),
     ("repaint", "ctrl+l", "paint the screen anew"),
     ("cycle_mode", "shift+tab", "next permission mode"),
     ("take_back", "alt+z", "take back the waiting message"),
-    ("approve", "alt+a", "run the oldest call that waits"),
-    ("deny", "alt+r", "refuse it"),
-    ("undo", "ctrl+underscore", "undo"),
-    ("redo", "alt+underscore", "redo"),
+    ("approve", "alt+a", ""),
+    ("deny", "alt+r", ""),
+    ("undo", "ctrl+underscore", ""),
+    ("redo", "alt+underscore", ""),
     ("left", "left", ""),
     ("right", "right", ""),
-    ("word_left", "ctrl+left alt+b alt+left", "a word to the left, to the right: Alt-F"),
+    ("word_left", "ctrl+left alt+b alt+left", ""),
     ("word_right", "ctrl+right alt+f alt+right", ""),
-    ("line_start", "home ctrl+a", "the start of the line, its end: Ctrl-E"),
+    ("line_start", "home ctrl+a", ""),
     ("line_end", "end ctrl+e", ""),
     ("delete_left", "backspace ctrl+h shift+backspace", ""),
     ("delete_right", "delete", ""),
     ("delete_or_quit", "ctrl+d", ""),
-    ("kill_word_left", "ctrl+w alt+backspace ctrl+backspace", "delete a word to the left"),
+    ("kill_word_left", "ctrl+w alt+backspace ctrl+backspace", ""),
     ("kill_word_right", "alt+d", ""),
-    ("kill_to_start", "ctrl+u", "delete to the start of the line"),
-    ("kill_to_end", "ctrl+k", "delete to its end"),
-    ("yank", "ctrl+y", "put back what was deleted"),
+    ("kill_to_start", "ctrl+u", ""),
+    ("kill_to_end", "ctrl+k", ""),
+    ("yank", "ctrl+y", ""),
 )
 
 ACTIONS = {key: action for action, keys, _ in TABLE for key in keys.split()}
@@ -61,6 +61,15 @@ def spoken(key: str) -> str:
     return "-".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
+_TOGETHER = (
+    ("Up, Alt-Up", "what was written before"),
+    ("Alt-A, Alt-R", "run or refuse the oldest call that waits"),
+    ("PageUp, Shift-Up, Ctrl-Home", "scroll back; Ctrl-End: to the newest row"),
+    ("Ctrl-A/E/W/U/K/Y, Alt-B/F/D", "the line editing of a shell; Ctrl-_ undoes"),
+)
+"""Keys that are told by the handful, so that the list fits on a screen."""
+
+
 def listed() -> Sequence[tuple[str, str]]:
     """(keys, what they do) for /help."""
-    return [(", ".join(map(spoken, keys.split())), words) for _, keys, words in TABLE if words]
+    return [*((", ".join(map(spoken, keys.split())), words) for _, keys, words in TABLE if words), *_TOGETHER]

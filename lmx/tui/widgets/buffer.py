@@ -10,7 +10,7 @@ import re
 
 from rich.cells import split_graphemes
 
-from lmx.conversation.draft import Draft
+from lmx.conversation.draft import Draft, chip_number
 
 UNDO_LIMIT = 200
 _WORD = re.compile(r"\w+")
@@ -24,7 +24,9 @@ def clusters(text: str) -> list[tuple[int, int, int]]:
     spans = split_graphemes(text)[0]
     joined: list[tuple[int, int, int]] = []
     for start, end, size in spans:
-        if joined and _is_lone_regional(text, joined[-1]) and _REGIONAL.match(text, start):
+        if chip_number(text[start]) and end - start > 1:  # a mark after a chip is no part of it
+            joined += [(start, start + 1, size), (start + 1, end, 0)]
+        elif joined and _is_lone_regional(text, joined[-1]) and _REGIONAL.match(text, start):
             joined[-1] = (joined[-1][0], end, 2)
         else:
             joined.append((start, end, size))

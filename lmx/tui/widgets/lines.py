@@ -1,12 +1,13 @@
 """Widgets of a few fixed rows: header, rails, live row, status line. Each is drawn from text it already holds (STA-1).
 
-They hold finished strips and refresh only when these change, so the spinner repaints its own row and nothing else (STA-2). Text
-is put into segments, never into markup, whatever is in it (SAF-4).
+They refresh only when what they show changes, so the spinner repaints its own row and nothing else (STA-2). Text is put into
+segments, never into markup, whatever is in it (SAF-4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,29 +18,37 @@ from textual.widget import Widget
 
 from lmx import words
 from lmx.tui.view.theme import Theme
-from lmx.tui.view.width import cells, cut, fit
+from lmx.tui.view.width import cells, cut, fit, wrap
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Lines(Widget, inherit_bindings=False):
-    """Rows of strips. `put` shows new ones."""
+    """Rows made from what was last shown, at whatever width the widget has by then. Subclasses say how, in `draw`."""
 
     can_focus = False
 
     def __init__(self, theme: Theme, *, id: str):
         super().__init__(id=id)
         self.palette = theme
-        self._strips: list[Strip] = []
+        self._shown: Any = None
+        self._drawn: tuple[int, list[Strip]] | None = None
 
-    def put(self, strips: Sequence[Strip]) -> None:
-        """Shows these rows, if they differ from those on the screen."""
-        if list(strips) != self._strips:
-            self._strips = list(strips)
+    def put(self, shown: Any) -> None:
+        """Shows this, if it differs from what is on the screen."""
+        if shown != self._shown:
+            self._shown, self._drawn = shown, None
             self.refresh()
 
+    def draw(self, shown: Any, width: int) -> list[Strip]:
+        raise LookupError(type(self).__name__)
+
     def render_line(self, y: int) -> Strip:
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        width = self.size.width
+        if self._drawn is None or self._drawn[0] != width:
+            self._drawn = width, [] if self._shown is None else self.draw(self._shown, width)
+        strips = self._drawn[1]
+        return strips[y] if y < len(strips) else Strip.blank(width)
 
     def style(self, slot: str) -> Style:
         return self.palette.style(slot)
@@ -68,8 +77,10 @@ def widest(forms: Sequence[Sequence[str]], width: int) -> str:
 class Header(Lines):
     def show(self, forms: Sequence[Sequence[str]]) -> None:
         """The fullest form that fits."""
-        width = self.size.width
-        self.put([strip(width, (" " + widest(forms, width - 2), self.style("muted")))])
+        self.put(forms)
+
+    def draw(self, shown: Sequence[Sequence[str]], width: int) -> list[Strip]:
+        return [strip(width, (" " + widest(shown, width - 2), self.style("muted")))]
 
 
 class Rail(Lines):
@@ -79,14 +90,16 @@ class Rail(Lines):
         """The pill was clicked."""
 
     def show(self, pill: str = "") -> None:
-        width = self.size.width
-        if not pill or cells(pill) + 4 > width:
-            self.put([strip(width, ("─" * width, self.style("accent")))])
-            return
-        label = f" {pill} "
+        self.put(pill)
+
+    def draw(self, shown: str, width: int) -> list[Strip]:
+        if not shown or cells(shown) + 4 > width:
+            return [strip(width, ("─" * width, self.style("accent")))]
+        label = f" {shown} "
         left = (width - cells(label)) // 2
+        right = width - left - cells(label)
         rule = self.style("accent")
-        self.put([strip(width, ("─" * left, rule), (label, self.style("notice")), ("─" * width, rule))])
+        return [strip(width, ("─" * left, rule), (label, self.style("notice")), ("─" * right, rule))]
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
@@ -99,30 +112,33 @@ class LiveRow(Lines):
     frame = 0
 
     def show(self, text: str) -> None:
-        width = self.size.width
-        glyph = SPINNER[self.frame % len(SPINNER)]
-        self.put([strip(width, (f"{glyph} ", self.style("activity")), (text, self.style("muted")))])
+        self.put((SPINNER[self.frame % len(SPINNER)], text))
+
+    def draw(self, shown: tuple[str, str], width: int) -> list[Strip]:
+        return [strip(width, (f"{shown[0]} ", self.style("activity")), (shown[1], self.style("muted")))]
 
 
 class StatusLine(Lines):
     def show(self, parts: Sequence[str], *, flashing: bool) -> None:
         """As many segments as fit, dropped from the right (tui.md 7.1). A flash stands first, in a voice of its own."""
-        width = self.size.width
-        kept = list(parts)
+        self.put((tuple(parts), flashing))
+
+    def draw(self, shown: tuple[tuple[str, ...], bool], width: int) -> list[Strip]:
+        kept, flashing = list(shown[0]), shown[1]
         while len(kept) > 1 and cells(words.joined(kept)) > width - 2:
             kept.pop()
-        text = words.joined(kept)
         if not flashing:
-            self.put([strip(width, (" " + text, Style()))])
-            return
-        flash, rest = kept[0], words.joined(kept[1:])
-        gap = " · " if rest else ""
-        self.put([strip(width, (" " + flash, self.style("notice")), (gap + rest, Style()))])
+            return [strip(width, (" " + words.joined(kept), Style()))]
+        rest = words.joined(kept[1:])
+        return [strip(width, (" " + kept[0], self.style("notice")), (f" · {rest}" if rest else "", Style()))]
 
 
 class TooSmall(Lines):
     """What stands on a terminal smaller than the smallest screen (LAY-22)."""
 
     def show(self, width: int, height: int) -> None:
-        rows = [fit(words.too_small(width, height), width)] if width and height else []
-        self.put([Strip([Segment(row)], width) for row in rows])
+        self.put((width, height))
+
+    def draw(self, shown: tuple[int, int], width: int) -> list[Strip]:
+        text = words.too_small(*shown)
+        return [Strip([Segment(fit(text[start:end], width))], width) for start, end in wrap(text, width, width)]

@@ -18,19 +18,19 @@ NAME_CELLS = 34
 class MenuOverlay(Lines):
     """Up to ten rows around the selected one; `›` marks it, so that it is seen without colour (PNL-4)."""
 
-    def show(self, menu: Menu, width: int) -> None:
-        if menu.loading:
-            self.put([strip(width, ("  " + words.MENU_LOADING, self.style("muted")))])
-            return
-        first = max(0, min(menu.selected - MENU_ROWS // 2, len(menu.rows) - MENU_ROWS))
-        shown = menu.rows[first : first + MENU_ROWS]
-        wide = min(max((cells(name) for name, _ in shown), default=0), NAME_CELLS)
-        self.put(
-            [
-                self._row(width, wide, one_line(name), one_line(about), first + number == menu.selected)
-                for number, (name, about) in enumerate(shown)
-            ]
-        )
+    def show(self, menu: Menu) -> None:
+        self.put(menu)
+
+    def draw(self, shown: Menu, width: int) -> list[Strip]:
+        if shown.loading:
+            return [strip(width, ("  " + words.MENU_LOADING, self.style("muted")))]
+        first = max(0, min(shown.selected - MENU_ROWS // 2, len(shown.rows) - MENU_ROWS))
+        visible = shown.rows[first : first + MENU_ROWS]
+        wide = min(max((cells(name) for name, _ in visible), default=0), NAME_CELLS)
+        return [
+            self._row(width, wide, one_line(name), one_line(about), first + number == shown.selected)
+            for number, (name, about) in enumerate(visible)
+        ]
 
     def _row(self, width: int, wide: int, name: str, about: str, chosen: bool) -> Strip:
         mark = "› " if chosen else "  "

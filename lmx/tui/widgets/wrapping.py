@@ -74,8 +74,8 @@ def _line(text: str, start: int, end: int, width: int, label: Label) -> list[Vis
     column = 0
     for first, last, size in clusters(text[start:end]):
         cell = _cell(text, start + first, start + last, size, column, width, label)
-        if row and column + cell.width > width:
-            kept, moved = _break(row)
+        while row and column + cell.width > width:
+            kept, moved = _break(row, cell)
             made.append(VisualRow(kept[0].start, kept[-1].end, tuple(kept), hard=False))
             row, column = [], 0
             for other in moved:
@@ -98,7 +98,7 @@ def _cell(text: str, start: int, end: int, size: int, column: int, width: int, l
         shown = chip if cells(chip) <= width else chip[:width]
         return Cell(start, end, column, cells(shown), shown, chip=True)
     if char == "\t":
-        gap = TAB - column % TAB
+        gap = min(TAB - column % TAB, max(width - column, 1))
         return Cell(start, end, column, gap, " " * gap)
     return Cell(start, end, column, size, char)
 
@@ -107,11 +107,10 @@ def _moved(cell: Cell, column: int) -> Cell:
     return Cell(cell.start, cell.end, column, cell.width, cell.shown, cell.chip)
 
 
-def _break(row: list[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """What stays on a full row and what moves on: the last word, unless it is the whole row."""
-    for place in range(len(row) - 1, 0, -1):
-        if row[place - 1].shown.isspace() and not row[place].shown.isspace():
-            return row[:place], row[place:]
-        if row[place].chip or row[place - 1].chip:
+def _break(row: list[Cell], following: Cell) -> tuple[list[Cell], list[Cell]]:
+    """What stays on a full row and what moves on before `following`: the last word, unless it is the whole row."""
+    for place in range(len(row), 0, -1):
+        before, after = row[place - 1], row[place] if place < len(row) else following
+        if before.chip or after.chip or before.shown.isspace() or (after is following and after.shown.isspace()):
             return row[:place], row[place:]
     return row, []
