@@ -104,6 +104,18 @@ def test_c1_80_what_went_wrong_is_labelled(keep):
     assert "approval for bash: pending" not in lines
 
 
+def test_rec_5_rec_8_notices_and_summaries_are_told(keep):
+    """REC-5, REC-8: a catalog notice by its text; a summary by its text, a clearing by that it was one."""
+    conversation = Conversation()
+    conversation.add("system", text="The tools are now: read.")
+    conversation.add("compaction", summary="The sum was mended.", entries=3)
+    conversation.add("compaction", summary=None, entries=3)
+    text = keep(conversation)
+    assert "system: The tools are now: read.\n" in text
+    assert "── what came before was summarised\nThe sum was mended.\n" in text
+    assert "── what came before was cleared\n" in text
+
+
 def test_c1_80_one_long_line_is_shortened_too(keep):
     """C1-80"""
     conversation = Conversation()
