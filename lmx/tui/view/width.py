@@ -111,39 +111,33 @@ def _wrap_ascii(text: str, first: int, rest: int) -> list[Span]:
 
 
 def _wrap_clusters(text: str, first: int, rest: int) -> list[Span]:
+    spans = split_graphemes(text)[0]
     rows: list[Span] = []
-    start = column = 0
-    width = first
-    break_end, break_next, break_column = (
-        -1,
-        -1,
-        0,
-    )  # the newest place where the row may end, and where the next would begin
-    after_blank = False
-    for begin, end, size in split_graphemes(text)[0]:
-        if text[begin:end] == " ":
-            column += size
-            if not after_blank and begin > start:
-                break_end = begin
-            if break_end > start:
-                break_next, break_column = end, column
-            after_blank = True
-            continue
-        after_blank = False
-        if column + size > width and begin > start:
-            if break_end > start:
-                rows.append((start, break_end))
-                start, column = break_next, column - break_column
-            if column + size > (rest if rows else width) and begin > start:
-                rows.append((start, begin))
-                start, column = begin, 0
-            width, break_end = rest, -1
-        column += size
-        if size == 2:
-            break_end, break_next, break_column = end, end, column
-    if start < len(text) or not rows:
-        end = len(text)
-        if column > (rest if rows else first):
-            end = max(len(text.rstrip(" ")), start)  # blanks beyond the edge
-        rows.append((start, end))
-    return rows
+    index, width = 0, first
+    while True:
+        begin, column = index, 0
+        before, after = begin, begin  # the newest place where the row may end, and where the next would begin
+        while index < len(spans):
+            start, end, size = spans[index]
+            if index > begin and text[start:end] == " ":
+                before = index
+                while index < len(spans) and text[spans[index][0] : spans[index][1]] == " ":
+                    column, index = column + 1, index + 1
+                after = index
+                continue
+            if column + size > width and index > begin:
+                break
+            column, index = column + size, index + 1
+            if size == 2:
+                before = after = index
+        start = spans[begin][0]
+        if index == len(spans) and (column <= width or before == begin):
+            return [*rows, (start, len(text))]
+        if before > begin:
+            rows.append((start, spans[before - 1][1]))
+            index = after
+        else:
+            rows.append((start, spans[index][0]))
+        if index == len(spans):
+            return rows  # blanks beyond the edge
+        width = rest
