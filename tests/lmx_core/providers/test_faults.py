@@ -268,7 +268,7 @@ async def test_an_end_mark_is_enough_although_the_connection_stays_open(adapter:
         await reader.read()
 
     async with serving(handler) as url:
-        provider = adapter.provider(url)
+        provider = adapter.provider(url, ollama_window=False)
         heard = await attempt(provider, request(adapter))
         await provider.aclose()
     assert heard.stop == "tool_calls" and len(heard.calls) == 1
