@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -23,6 +23,8 @@ from lmx_core.session.subscribers import Subscription
 from lmx_core.transcript.replay import latest_assistant_text
 from lmx_core.usage import Usage
 from lmx_core.verdict import Allow, Deny, Rewrite
+
+Sink = TypeVar("Sink")
 
 
 class PromptResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,18 +141,28 @@ class Session:
         """
         return await (await self._actor.ask(self._actor.park, call_id, kind, payload, timeout_reply))
 
-    def subscribe(self, sink: Any = None) -> Subscription:
-        """Events from now on: to `sink` (a Subscription, a queue, a callable `f(session_id, event)`), or to a new one."""
+    @overload
+    def subscribe(self) -> Subscription: ...
+    @overload
+    def subscribe(self, sink: Sink) -> Sink: ...
+    def subscribe(self, sink: Any = None) -> Any:
+        """Events from now on: to `sink` (a Subscription, a queue, a callable `f(session_id, event)`), or to a new one.
+
+        Returns where they go. Idempotent. A subscription to a session that has ended ends at once.
+        """
         if sink is None:
             sink = Subscription(self.unsubscribe)
         if self.down is None:
             self._actor.subscribe(sink)
         elif isinstance(sink, Subscription):
             sink.close()
-        return sink if isinstance(sink, Subscription) else Subscription()
+        return sink
 
     def unsubscribe(self, sink: Any) -> None:
+        """Sends it nothing more; a subscription's reader ends. Idempotent."""
         self._actor.unsubscribe(sink)
+        if isinstance(sink, Subscription) and not sink.closed:
+            sink.close()
 
     def events(self) -> Subscription:
         """A new subscription."""

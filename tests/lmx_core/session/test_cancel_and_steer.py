@@ -350,6 +350,34 @@ async def test_met_2_a_steer_after_the_last_answer_of_spent_turns_does_not_chang
         assert told[-1].stop_reason == "stop" and told[-3] == events.SteerDropped(text="more")
 
 
+async def test_met_2_a_steer_that_arrives_with_the_last_word_is_not_lost():
+    provider = Talks()
+    async with world(provider=provider) as w:
+        await begun(w)
+
+        async def at_once():
+            provider.emit(Done("stop"))
+            await w.session.steer("one more")
+
+        await at_once()
+        await w.until(lambda: len(provider.requests) == 2)
+
+
+async def test_met_2_stop_hooks_are_not_asked_about_an_answer_that_is_not_the_last():
+    provider, asked = Talks(), []
+
+    async def note(reason, context):
+        asked.append(reason)
+        return Allow()
+
+    async with world(provider=provider, hooks=[("stop", note)]) as w:
+        await begun(w)
+        await w.session.steer("more")
+        provider.emit(Done("stop"))
+        await w.until(lambda: len(provider.requests) == 2)
+        assert asked == []
+
+
 async def test_met_2_a_steer_said_while_a_stop_hook_thinks_is_not_lost():
     async def talkative(reason, context):
         if not (await context.session.info()).requests > 1:

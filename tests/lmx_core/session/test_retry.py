@@ -109,6 +109,13 @@ async def test_ry_5_missing_usage_of_a_failed_attempt_makes_spend_unknown():
         assert (await w.session.info()).spent_usd is None
 
 
+async def test_bu_5_a_request_that_failed_for_good_without_usage_makes_spend_unknown():
+    async with world([http_error(401)]) as w:
+        assert (await w.session.info()).spent_usd == 0.0
+        await play(w)
+        assert (await w.session.info()).spent_usd is None
+
+
 async def test_ry_4_a_completed_response_resets_the_count_and_output_alone_does_not():
     script = [
         http_error(503),

@@ -73,6 +73,19 @@ async def test_met_14_attaching_is_idempotent_and_detaching_ends_it():
         assert sum(isinstance(e, events.Finished) for e in heard) == 1
 
 
+async def test_met_14_where_events_go_is_returned_and_detaching_a_subscription_ends_its_reader():
+    async with world([complete("a")]) as w:
+        queue = asyncio.Queue()
+        assert w.session.subscribe(queue) is queue
+        mine = w.session.subscribe()
+        assert w.session.subscribe(mine) is mine
+        reading = asyncio.get_running_loop().create_task(anext(mine))
+        await asyncio.sleep(0)
+        w.session.unsubscribe(mine)
+        with pytest.raises(StopAsyncIteration):
+            await reading
+
+
 async def test_su_2_everyone_hears_the_same_in_the_same_order_from_the_moment_they_came():
     gate = Gate()
     async with world([tool_call("gate", id="c"), complete("a")], tools=[gate]) as w, w.session.subscribe() as early:
