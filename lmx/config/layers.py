@@ -221,6 +221,13 @@ def working_directory(flags: Mapping[str, str], environ: Mapping[str, str]) -> P
     except FileNotFoundError as error:
         raise CommandError("the current directory no longer exists; name one with -C DIR", "usage") from error
     directory = shell if given is None else path_of(given, environ)
-    if not directory.is_dir():
+    if not _is_directory(directory):
         raise usage(f"-C {shown(str(given))}: there is no such directory")
     return directory
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long to exist, or a directory on the way that must not be entered
+        return False

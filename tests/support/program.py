@@ -50,13 +50,9 @@ class Program:
     def finish(
         self, line: list[str], *, stdin: bytes | None = None, cwd: Path | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
+        how: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         done = subprocess.run(
-            line,
-            cwd=cwd or self.work,
-            env=self.env | env,
-            capture_output=True,
-            timeout=60,
-            **({"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}),  # type: ignore[call-overload]
+            line, cwd=cwd or self.work, env=self.env | env, capture_output=True, timeout=60, check=False, **how
         )
         return subprocess.CompletedProcess(line, done.returncode, done.stdout.decode(), done.stderr.decode())
 

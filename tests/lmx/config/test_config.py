@@ -90,7 +90,7 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_with_an_unsafe_mode_is_refused(tmp_path: Path, mode: int, text: str, refused: bool) -> None:
-    """C12-7: writable by others never, readable by others not with a key; the sentence names the chmod."""
+    """C7-7, C12-7: writable by others never, readable by others not with a key; the sentence names the chmod."""
     write(tmp_path, text, mode=mode)
     if not refused:
         load(tmp_path)
@@ -284,7 +284,7 @@ def test_a_repository_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_working_directory_is_one(tmp_path: Path) -> None:
     """C1-43."""
     (tmp_path / "file").write_text("")
-    for wrong in ("no-such", "file", "nul\0"):
+    for wrong in ("no-such", "file", "nul\0", "long" * 999):
         with pytest.raises(CommandError) as caught:
             layers.working_directory({"cwd": wrong if "\0" in wrong else str(tmp_path / wrong)}, os.environ)
         assert caught.value.status == 2
