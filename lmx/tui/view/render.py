@@ -81,7 +81,7 @@ def _plain(text: str, style: Style, gutter: str = "") -> Iterator[Piece]:
 
 def _rule(block: Block, width: int, theme: Theme) -> Piece:
     """A line across, with its text after the beginning."""
-    text = cut(block.text.replace("\n", " "), max(width - 8, 1))
+    text = cut(block.text.replace("\n", " "), max(width - 6, 1))
     style = theme.style(_tone(block, "rule"))
     if not text:
         return Piece("─" * width, base=style, drawn=True)
