@@ -26,6 +26,7 @@ from lmx_core.providers.wire.base import (
     Target,
     decode,
     encode,
+    in_wire_order,
     prompt_text,
     refused_schema,
     result_text,
@@ -87,7 +88,8 @@ class AnthropicMessages:
         return b",".join(parts) + b"}"
 
     def _messages(self, request: Request) -> Iterator[bytes]:
-        groups = _grouped([(_role(entry), self._encoded.of(entry, "anthropic", _blocks)) for entry in request.entries])
+        entries = in_wire_order(request.entries)
+        groups = _grouped([(_role(entry), self._encoded.of(entry, "anthropic", _blocks)) for entry in entries])
         marked = [n for n, (role, _) in enumerate(groups) if role == "user"][-2:]
         for n, (role, blocks) in enumerate(groups):
             if n in marked:

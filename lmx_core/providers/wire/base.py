@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -166,6 +166,26 @@ class Encoded:
         while self._held > self._limit and len(self._known) > 1:
             self._held -= sum(map(len, self._known.popitem(last=False)[1][1]))
         return parts
+
+
+def in_wire_order(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """The entries, where results come before anything else that was said after their answer.
+
+    Both wires refuse a history in which something stands between calls and their results, such as a notice given meanwhile.
+    """
+    meanwhile: list[Entry] = []
+    for entry in entries:
+        if entry.type == "assistant":
+            yield from sorted(meanwhile, key=_after_results)
+            meanwhile.clear()
+            yield entry
+        else:
+            meanwhile.append(entry)
+    yield from sorted(meanwhile, key=_after_results)
+
+
+def _after_results(entry: Entry) -> bool:
+    return entry.type != "tool_result"
 
 
 def result_text(entry: Entry) -> str:

@@ -25,6 +25,7 @@ from lmx_core.providers.wire.base import (
     answer_text,
     decode,
     encode,
+    in_wire_order,
     prompt_text,
     refused_schema,
     result_text,
@@ -80,7 +81,7 @@ class OpenAIChat:
 
     def body(self, request: Request, target: Target) -> bytes:
         head = _settings(request, target)
-        messages = [part for entry in request.entries for part in self._messages(entry, target.provider)]
+        messages = [part for entry in in_wire_order(request.entries) for part in self._messages(entry, target.provider)]
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
         return b'{"messages":[' + b",".join(messages) + b"]," + encode(head)[1:]

@@ -122,14 +122,8 @@ async def test_ll_5_a_whole_conversation_is_a_history_the_provider_accepts(adapt
         provider = adapter.provider(m.url)
         first = await attempt(provider, request(adapter, "start"))
         a, b = first.calls
-        tail = [
-            "start",
-            first.answer(),
-            result(b, "B\0!"),
-            result(a, " \n", error=True),
-            "a steer",
-            ("system", {"text": "note"}),
-        ]
+        note = ("system", {"text": "note"})
+        tail = ["start", first.answer(), result(b, "B\0!"), note, result(a, " \n", error=True), "a steer"]
         second = await attempt(provider, request(adapter, *tail, system="Be brief.", params={"temperature": 0.5}))
         sent = m.requests("main")[1]
         await provider.aclose()
