@@ -51,6 +51,10 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
+def shortened(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[: characters - 1] + "…"
+
+
 def joined(parts: Iterable[str]) -> str:
     """Facts on one line."""
     return " · ".join(part for part in parts if part)

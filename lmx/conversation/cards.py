@@ -25,6 +25,9 @@ from lmx_core import ToolCall
 GRACE_MS = 500
 """How long a card must have been on the screen before anything can answer it."""
 
+QUESTION_CHARACTERS = 60
+"""What a question quotes of its call: all of it stands under it."""
+
 _YES = frozenset({"y", "yes", "allow"})
 _REFUSAL = re.compile(r"(n|no|deny)[,.:;]?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 _TAKE = re.compile(r"(?:a|always)(\d*)", re.IGNORECASE)
@@ -219,7 +222,7 @@ def _suggested(details: dict[str, Any]) -> tuple[Suggestion, ...]:
 def _block(step: Step, card: Card) -> Block:
     """The card: question, evidence, why it is asked, what may be answered."""
     call_id = card.call.id
-    title = words.APPROVE.format(what=step.receipts.title(card.call))
+    title = words.APPROVE.format(what=words.shortened(step.receipts.title(card.call), QUESTION_CHARACTERS))
     rows = [Row(kind="heading", text=title, gutter="? ", tone="question", call_id=call_id)]
     rows += step.receipts.evidence(card.call, card.before)
     if why := _why(card):

@@ -202,6 +202,12 @@ class Painted(Message, frozen=True):
     call_ids: tuple[str, ...]
 
 
+class Notice(Message, frozen=True):
+    """Something about the start that the person should know: one transcript row."""
+
+    sentence: str
+
+
 class Trouble(Message, frozen=True):
     """Something the screen did for the person failed (GEN-4): one transcript row."""
 

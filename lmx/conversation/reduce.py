@@ -201,5 +201,6 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Offered: lambda step, m: menus.offered(step, m.kind, m.rows),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
+    msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),
 }

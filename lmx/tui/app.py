@@ -33,7 +33,7 @@ from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.look import Look
 from lmx.tui.view.theme import THEMES
 from lmx.tui.view.transcript import TranscriptView
-from lmx.tui.widgets.lines import Rail
+from lmx.tui.widgets.lines import Rail, TooSmall
 from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
 
@@ -302,6 +302,9 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             return
         self.copy_to_clipboard(event.text)
         self.flash(words.COPIED.format(count=words.plural(len(event.text), "character")))
+
+    def on_too_small_interrupted(self, event: TooSmall.Interrupted) -> None:
+        self.tell(msg.Interrupt())
 
     def on_rail_clicked(self, event: Rail.Clicked) -> None:
         self.main.transcript.to_bottom()

@@ -70,10 +70,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Everything but the transcript, as the state has it."""
         searching = state.search is not None
         made = self._lay_out(state, searching)
-        self._focus(self.search if searching else self.composer)
         if made.too_small:
+            self._focus(self.small)
             self.small.show(*self.size)
             return
+        self._focus(self.search if searching else self.composer)
         title, label = frame.composer_labels(state)
         self.composer.menu_open = state.menu is not None
         self.composer.dress(title=title, label=label, placeholder=frame.placeholder(state), border=made.border)

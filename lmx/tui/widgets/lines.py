@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from lmx import words
+from lmx.tui import keymap
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.width import cells, cut, fit, wrap
 
@@ -133,8 +134,17 @@ class StatusLine(Lines):
         return [strip(width, (" " + kept[0], self.style("notice")), (f" · {rest}" if rest else "", Style()))]
 
 
-class TooSmall(Lines):
-    """What stands on a terminal smaller than the smallest screen (LAY-22)."""
+class TooSmall(Lines, can_focus=True):
+    """What stands on a terminal smaller than the smallest screen; of all keys only the interrupt is heard (LAY-22)."""
+
+    class Interrupted(Message):
+        """Ctrl-C."""
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if keymap.ACTIONS.get(event.key) == "interrupt":
+            self.post_message(self.Interrupted())
 
     def show(self, width: int, height: int) -> None:
         self.put((width, height))

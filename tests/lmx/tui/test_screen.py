@@ -1,0 +1,374 @@
+"""The screen, running headless over a scripted model: what a person sees and what keys do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.screen_host import FakeHost, Screen, screen
+from textual import events as textual_events
+
+from lmx_core.providers.scripted import Delay, complete, error, tool_call, tool_calls
+
+pytestmark = pytest.mark.asyncio
+
+
+def outcomes(host: FakeHost) -> list[str]:
+    (id,) = host.store.list_sessions()
+    return [e.payload["outcome"] for e in host.store.read(id) if e.type == "tool_result"]
+
+
+def users(host: FakeHost) -> list[str]:
+    return [e.payload["text"] for id in host.store.list_sessions() for e in host.store.read(id) if e.type == "user"]
+
+
+async def asks(shown: Screen) -> None:
+    await shown.until("Approve")
+    await shown.when(lambda: all(card.painted is not None for card in shown.app.state.cards), "painted")
+
+
+async def test_asking_and_reading_the_answer(tmp_path):
+    host = FakeHost(tmp_path, [complete("The screen says **hello**.", fragments=None)])
+    async with screen(host) as shown:
+        assert "ask, or / for commands" in shown.text() and "not sandboxed" in shown.text()
+        await shown.say("greet me")
+        await shown.until("1 req")
+        assert "> greet me" in shown.text() and "The screen says hello." in shown.text()
+        assert shown.draft == "" and users(host) == ["greet me"]
+
+
+async def test_approving_and_refusing(tmp_path):
+    """APR-1, APR-3 through the real gate, tools and files."""
+    turns = [
+        tool_call("bash", {"command": "echo yes > one"}),
+        tool_call("bash", {"command": "echo no > two"}),
+        complete("done"),
+    ]
+    host = FakeHost(tmp_path, turns)
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        assert "approve?" in shown.text() and not (tmp_path / "one").exists()
+        shown.later(500)
+        await shown.say("y")
+        await shown.until("> two?")
+        await asks(shown)
+        shown.later(500)
+        await shown.say("n use another name")
+        await shown.until("2 tool calls")
+        assert (tmp_path / "one").read_text() == "yes\n" and not (tmp_path / "two").exists()
+        assert "⊘ Not run" in shown.text() and "use another name" in shown.text()
+    assert outcomes(host) == ["ok", "denied"]
+
+
+async def test_apr_4_typed_at_once_or_before_is_no_consent(tmp_path):
+    """APR-4 on the screen: the draft of before, and the first half second."""
+    host = FakeHost(tmp_path, [[Delay(50), *tool_call("bash", {"command": "touch ran"})], complete("told no")])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.type("y")
+        await asks(shown)
+        shown.later(10_000)
+        await shown.pilot.press("enter")
+        await shown.when(lambda: shown.app.state.steer is not None, "a steer")
+        await shown.pilot.press("alt+r")
+        await shown.until("told no")
+        assert not (tmp_path / "ran").exists() and outcomes(host) == ["denied"] and users(host) == ["go", "y"]
+
+
+async def test_apr_4_a_card_out_of_sight_takes_no_answer(tmp_path):
+    """APR-4: scrolled back, the question is not on the screen; it is once the person comes back to it."""
+    host = FakeHost(tmp_path, [complete("line\n\n" * 60), tool_call("bash", {"command": "touch ran"}), complete("ok")])
+    async with screen(host) as shown:
+        await shown.say("a")
+        await shown.until("1 req")
+        await shown.pilot.press("pageup")
+        await shown.say("b")
+        await shown.until("rows below")
+        await shown.when(lambda: bool(shown.app.state.cards), "a card")
+        shown.later(10_000)
+        await shown.pilot.press("alt+a")
+        assert not shown.app.state.cards[0].answered
+        await shown.pilot.press("ctrl+end")
+        await asks(shown)
+        shown.later(500)
+        await shown.pilot.press("alt+a")
+        await shown.until("✓ Ran touch ran")
+
+
+async def test_a_takes_the_suggestion_and_the_mode_changes(tmp_path):
+    """APR-3, APR-9: edits of this directory run by themselves from then on."""
+    writes = [tool_call("write", {"path": f"{name}.txt", "content": "x\n"}) for name in "ab"]
+    host = FakeHost(tmp_path, [*writes, complete("both written")])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        assert "    1 + x" in shown.text()
+        shown.later(500)
+        await shown.say("a")
+        await shown.until("both written")
+        assert (tmp_path / "b.txt").exists() and "accept edits" in shown.rows()[-1]
+
+
+async def test_steering_and_taking_it_back(tmp_path):
+    """CMP-31, CMP-32: in a box until it is sent; Alt-Z takes it back into the composer."""
+    host = FakeHost(tmp_path, [tool_call("bash", {"command": "true"}), complete("noted")])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        await shown.say("wrong words")
+        await shown.until("goes with the next model request")
+        await shown.pilot.press("alt+z")
+        await shown.when(lambda: shown.draft == "wrong words", "the draft is back")
+        await shown.pilot.press("ctrl+u")
+        await shown.say("right words")
+        shown.later(1_000)
+        await shown.pilot.press("alt+a")
+        await shown.until("noted")
+        assert users(host) == ["go", "right words"] and "goes with" not in shown.text()
+
+
+async def test_ctrl_c_cancels_and_leaves_the_draft(tmp_path):
+    """CMP-9: then idle, twice, it quits with status 0."""
+    host = FakeHost(tmp_path, [[Delay(60_000), *complete("never")]])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.type("my draft")
+        await shown.pilot.press("ctrl+c")
+        await shown.until("cancelled · 0s")
+        assert shown.draft == "my draft"
+        await shown.pilot.press("ctrl+c")
+        await shown.until("Ctrl-C again quits")
+        assert shown.draft == ""
+        shown.later(750)
+        await shown.pilot.press("ctrl+c")
+    assert shown.app.return_value == 0
+
+
+async def test_lay_9_typing_works_before_there_is_a_session(tmp_path):
+    """LAY-9, GEN-8: Enter queues."""
+    host = FakeHost(tmp_path, [complete("hello back")])
+    host.opening.clear()
+    async with screen(host, ready=False) as shown:
+        await shown.until("starting… Enter queues")
+        await shown.say("early")
+        await shown.until("as soon as the session is ready")
+        host.opening.set()
+        await shown.until("hello back")
+        assert users(host) == ["early"] and "starting" not in shown.text()
+
+
+async def test_lay_11_a_failed_start_can_be_tried_again_with_another_model(tmp_path):
+    """LAY-11: the sentence is a row, and /model starts."""
+    host = FakeHost(tmp_path, [complete("now it works")])
+    host.failing = "no key is set for openai: set OPENAI_API_KEY"
+    async with screen(host, ready=False) as shown:
+        await shown.until("OPENAI_API_KEY")
+        await shown.say("hello")
+        assert shown.draft == "hello"
+        await shown.pilot.press("ctrl+u")
+        await shown.say("/model scripted:other")
+        await shown.when(lambda: shown.app.state.life == "ready", "ready")
+        await shown.until("other")
+        await shown.say("hello")
+        await shown.until("now it works")
+
+
+async def test_the_menus(tmp_path):
+    """CMP-24, CMP-25: commands, then the arguments of one that asks; the transcript does not move."""
+    host = FakeHost(tmp_path, [complete("one")])
+    async with screen(host) as shown:
+        before = shown.rows()[:3]
+        await shown.type("/")
+        assert "› /help" in shown.text() and "/quit" in shown.text() and shown.rows()[:3] == before
+        await shown.type("mod")
+        await shown.pilot.press("enter")
+        await shown.until("scripted:other")
+        await shown.pilot.press("down", "enter")
+        await shown.until("the model is now scripted:other")
+        await shown.type("/he")
+        await shown.pilot.press("tab")
+        assert shown.draft == "/help "
+        await shown.pilot.press("escape", "enter")
+        await shown.until("Ctrl-O")
+
+
+async def test_another_session_and_back(tmp_path):
+    """C9-3: /new empties the screen, /resume NAME shows the old one as it was."""
+    host = FakeHost(tmp_path, [complete("first answer"), complete("second answer")])
+    async with screen(host) as shown:
+        await shown.say("first question")
+        await shown.until("1 req")
+        name, before = shown.app.state.name, [row for row in shown.rows() if "first" in row or "req" in row]
+        await shown.say("/new")
+        await shown.when(lambda: "first answer" not in shown.text() and shown.app.state.name != name, "another session")
+        await shown.say("second question")
+        await shown.until("second answer")
+        id = next(id for id in host.store.list_sessions() if id != shown.app.state.session_id)
+        await shown.say(f"/resume {id}")
+        await shown.until("first answer")
+        assert shown.app.state.name == name
+        assert [row for row in shown.rows() if "first" in row or "req" in row] == before
+
+
+async def test_history_search_and_pager(tmp_path):
+    host = FakeHost(tmp_path, [tool_call("bash", {"command": "seq 1 50"}), complete("ok")], mode="full_auto")
+    async with screen(host) as shown:
+        await shown.say("count for me")
+        await shown.until("lines hidden · Ctrl-O")
+        await shown.until("1 tool call")
+        await shown.pilot.press("ctrl+o")
+        await shown.until("output 1/1")
+        await shown.pilot.press("G")
+        await shown.pilot.pause()
+        assert "50" in shown.text().split("\n")[-3]
+        await shown.pilot.press("escape")
+        await shown.type("draft")
+        await shown.pilot.press("ctrl+r", *"count")
+        await shown.until("1 found")
+        await shown.pilot.press("enter")
+        await shown.when(lambda: shown.draft == "count for me", "taken")
+        assert [d.text for d in shown.app.state.stash] == ["draft"]
+
+
+async def test_a_paste_is_one_insertion_and_sent_whole(tmp_path):
+    """CMP-14, CMP-16: a chip on the screen, every byte in the message."""
+    host = FakeHost(tmp_path, [complete("long")])
+    text = "\n".join(f"line {n} [bold" for n in range(300))
+    async with screen(host) as shown:
+        await shown.type("look: ")
+        shown.app.main.composer.post_message(textual_events.Paste(text))
+        await shown.until("[pasted #1 · 300 lines]")
+        await shown.pilot.press("enter")
+        await shown.until("long")
+        assert users(host) == ["look: " + text] and "… +292 lines" in shown.text()
+
+
+async def test_a_paste_of_more_than_2_mb_is_refused_in_words(tmp_path):
+    """CMP-16: never cut silently."""
+    host = FakeHost(tmp_path)
+    async with screen(host) as shown:
+        shown.app.main.composer.post_message(textual_events.Paste("x" * 2_000_001))
+        await shown.until("more than 2 MB")
+        assert shown.draft == ""
+
+
+async def test_the_composer_grows_to_five_rows_and_new_lines_do_not_send(tmp_path):
+    """LAY-3, 3.1: Shift-Enter, Alt-Enter, Ctrl-J, and a backslash before Enter."""
+    host = FakeHost(tmp_path)
+    async with screen(host) as shown:
+        await shown.pilot.press("a", "shift+enter", "b", "alt+enter", "c", "ctrl+j", "d", "backslash", "enter", *"efg")
+        assert shown.draft == "a\nb\nc\nd\nefg" and users(host) == []
+        await shown.pilot.pause()
+        assert shown.app.main.composer.size.height == 7
+        await shown.pilot.press("ctrl+j", "h", "up", "up", "up", "up", "up", "home", "X")
+        assert shown.draft.startswith("Xa\n") and shown.rows()[-1].startswith(" ⏵ ask")
+
+
+@pytest.mark.parametrize("key", ("ctrl+q", "ctrl+p", "f1", "ctrl+x", "ctrl+v", "ctrl+s", "tab", "ctrl+n"))
+async def test_no_key_of_textual_does_something_of_its_own(tmp_path, key):
+    """3.1: the bindings that quit, cut or open a palette are gone."""
+    host = FakeHost(tmp_path)
+    async with screen(host) as shown:
+        await shown.type("draft")
+        before = shown.text()
+        await shown.pilot.press(key)
+        await shown.pilot.pause()
+        assert shown.draft == "draft" and shown.text() == before and shown.app.is_running
+
+
+async def test_lay_23_any_sequence_of_sizes(tmp_path):
+    """LAY-22, LAY-23: down to nothing and back, with a turn running and a card open."""
+    host = FakeHost(tmp_path, [tool_call("bash", {"command": "touch 日本語-" + "x" * 200})])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        for size in ((20, 5), (19, 5), (1, 1), (20, 4), (200, 60), (40, 12), (39, 11), (3, 30), (80, 24)):
+            await shown.pilot.resize_terminal(*size)
+            await shown.pilot.pause()
+            assert all(len(row) <= size[0] for row in shown.rows())
+            if size == (19, 5):
+                assert "terminal too small" in shown.text().replace("\n", " ")
+        assert "Approve bash" in shown.text() and "approve?" in shown.text()
+        shown.later(1_000)
+        await shown.pilot.resize_terminal(10, 3)
+        await shown.pilot.press("ctrl+c")
+        await shown.pilot.resize_terminal(80, 24)
+        await shown.until("cancelled")
+
+
+async def test_cmp_2_the_terminals_cursor_is_where_the_person_writes(tmp_path):
+    """CMP-2: also after wide characters and on a second row."""
+    async with screen(FakeHost(tmp_path)) as shown:
+        await shown.type("ab")
+        assert shown.app.cursor_position == (4, 21)
+        await shown.pilot.press("ctrl+j", "日")
+        await shown.pilot.pause()
+        assert shown.app.cursor_position == (4, 21) and shown.app.main.composer.size.height == 4
+
+
+async def test_an_error_says_what_to_do(tmp_path):
+    host = FakeHost(tmp_path, [error("it broke [red]here[/]")])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.until("error: it broke [red]here[/]")
+        await shown.until("1 req")
+
+
+async def test_a_worker_that_fails_is_a_row_and_the_screen_lives(tmp_path):
+    """GEN-4."""
+    host = FakeHost(tmp_path, [complete("alive")])
+
+    async def broken() -> list[str]:
+        raise RuntimeError("[/] boom")
+
+    host.models = broken
+    async with screen(host) as shown:
+        await shown.type("/model ")
+        await shown.until("menu failed: RuntimeError")
+        await shown.pilot.press("escape", "ctrl+u")
+        await shown.say("still there?")
+        await shown.until("alive")
+
+
+async def test_gen_3_another_host_answers_first(tmp_path):
+    """GEN-3, APR-11: the card goes, and a late answer is one flash."""
+    from lmx_core import Deny
+
+    host = FakeHost(tmp_path, [tool_call("bash", {"command": "touch ran"}), complete("told")])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        call = shown.app.state.cards[0].call.id
+        await shown.app.bridge.session.resolve_tool(call, Deny("elsewhere"))
+        await shown.until("told")
+        assert "Approve" not in shown.text() and not (tmp_path / "ran").exists()
+
+
+async def test_parallel_calls_and_looking(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    calls = [("read", {"path": "a.py"}), ("grep", {"pattern": "x", "path": "."}), ("read", {"path": "nope.py"})]
+    host = FakeHost(tmp_path, [tool_calls(calls), complete("seen")])
+    async with screen(host, (100, 24)) as shown:
+        await shown.say("look")
+        await shown.until("3 tool calls")
+        assert "✗ Explored" in shown.text() and "read a.py (1 line)" in shown.text()
+        assert 'grep "x" . (1 hit)' in shown.text()
+
+
+async def test_sta_2_the_spinner_repaints_its_own_row_only(tmp_path):
+    """STA-2, ACT-3: a tick draws the live row and nothing else."""
+    host = FakeHost(tmp_path, [[Delay(60_000)]])
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.until("waiting for the model")
+        await asyncio.sleep(0.2)
+        before, paints = shown.rows(), shown.app.main.transcript.paints
+        refreshed: list[str | None] = []
+        for widget in shown.app.main.children:
+            widget.refresh = lambda *_, name=widget.id, **__: refreshed.append(name)
+        shown.later(2_000)
+        shown.app._tick()
+        assert refreshed == ["live"] and shown.app.main.transcript.paints == paints
+        changed = [y for y, (old, new) in enumerate(zip(before, shown.rows(), strict=True)) if old != new]
+        assert changed in ([], [18])
