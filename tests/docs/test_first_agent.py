@@ -24,3 +24,15 @@ def test_tk_6_the_first_agent_runs_verbatim_without_a_key_or_a_network(tmp_path)
 
 def test_the_first_agent_is_under_forty_lines():
     assert len(PROGRAM.read_text("utf-8").splitlines()) < 40
+
+
+def test_aa_3_the_guide_says_what_bare_tools_see_and_what_scrubbing_does_not():
+    """AA-3, NO-8: no confinement by path, name or hook is called isolation."""
+    guide = " ".join((ROOT / "docs" / "start" / "embedding.md").read_text("utf-8").split())
+    for words in (
+        "with its whole environment, and nobody is asked",
+        "LocalEnvironment(credentials=Scrub())",
+        "a password inside `DATABASE_URL` still passes",
+        "Neither is isolation",
+    ):
+        assert words in guide

@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import lmx_core
 from lmx_core import testing
 
@@ -138,3 +140,32 @@ def test_there_is_one_place_where_tasks_are_made():
 def test_rt_10_the_engine_reads_no_configuration_of_its_own():
     """RT-10, NO-1: `LMX_` variables are the program's."""
     assert not [p for p in (ROOT / "lmx_core").rglob("*.py") if '"LMX_' in p.read_text("utf-8")]
+
+
+@pytest.mark.long
+def test_rt_12_what_it_costs_stays_within_its_budget():
+    """RT-12: import 120 ms of CPU above a bare interpreter, mount 20 ms, an idle session 2 MiB beyond its entries."""
+    found = fresh(
+        """
+        import json, time
+        begun = time.process_time()
+        from lmx_core import MemoryStore, Runtime, Scripted, run, start_session
+        imported = time.process_time() - begun
+        import asyncio, tracemalloc
+
+        async def main():
+            begun = time.process_time()
+            async with Runtime() as runtime:
+                mounted = time.process_time() - begun
+                tracemalloc.start()
+                await start_session(provider=Scripted([]), store=MemoryStore(), model="m:m")
+                before = tracemalloc.get_traced_memory()[0]
+                for _ in range(50):
+                    await start_session(provider=Scripted([]), store=MemoryStore(), model="m:m")
+                session = (tracemalloc.get_traced_memory()[0] - before) / 50
+                print(json.dumps({"imported": imported, "mounted": mounted, "session": session}))
+
+        asyncio.run(main())
+        """
+    )
+    assert found["imported"] < 0.120 and found["mounted"] < 0.020 and found["session"] < 2 * 1024 * 1024, found
