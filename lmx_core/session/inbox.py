@@ -15,7 +15,7 @@ from typing import Any
 
 from lmx_core.clock import Clock
 from lmx_core.errors import LmxError
-from lmx_core.turn.effects import Effect, EffectHost, EffectKey, Hook, Outcome, Running
+from lmx_core.turn.effects import Effect, EffectHost, EffectKey, EffectOutcome, Hook, Running
 
 Progress = Callable[[Any], None]
 
@@ -50,7 +50,7 @@ class Ticket:
     def __init__(self, work: Work, over: Callable[[], None]):
         self.work, self.over = work, over
         self.awaited = True
-        self.outcome: Outcome | None = None
+        self.outcome: EffectOutcome | None = None
         self.running: Running | None = None
 
     def abandon(self) -> None:
@@ -64,7 +64,7 @@ class Report:
 
     __slots__ = ("outcome", "over", "ticket")
 
-    def __init__(self, ticket: Ticket, outcome: Outcome, *, over: bool):
+    def __init__(self, ticket: Ticket, outcome: EffectOutcome, *, over: bool):
         self.ticket, self.outcome, self.over = ticket, outcome, over
 
     def settle(self) -> None:
@@ -122,7 +122,7 @@ class Work:
         ticket.running = self._host.start(key, effect, heard, lambda outcome: self.report(ticket, outcome, over=True))
         return ticket
 
-    def report(self, ticket: Ticket, outcome: Outcome, *, over: bool = False) -> None:
+    def report(self, ticket: Ticket, outcome: EffectOutcome, *, over: bool = False) -> None:
         """Puts what a piece of work came to into the inbox."""
         self._inbox.put_nowait(Report(ticket, outcome, over=over))
 

@@ -19,7 +19,17 @@ from lmx_core.providers.base import Provider
 from lmx_core.tasks import Spawn
 from lmx_core.tools import run as tools
 from lmx_core.tools.catalog import Catalog
-from lmx_core.turn.effects import Effect, EffectKey, Hook, ModelCall, ModelFacts, Outcome, Running, Sleep, ToolAttempt
+from lmx_core.turn.effects import (
+    Effect,
+    EffectKey,
+    EffectOutcome,
+    Hook,
+    ModelCall,
+    ModelFacts,
+    Running,
+    Sleep,
+    ToolAttempt,
+)
 
 Progress = Callable[[Any], None]
 
@@ -44,7 +54,9 @@ class InlineEffectHost:
         self._tool_context, self._hook_context = tool_context, hook_context
         self._outbound = Outbound()
 
-    def start(self, key: EffectKey, effect: Effect, progress: Progress, done: Callable[[Outcome], None]) -> Running:
+    def start(
+        self, key: EffectKey, effect: Effect, progress: Progress, done: Callable[[EffectOutcome], None]
+    ) -> Running:
         task = self._spawn(self._carry_out(effect, progress), kind=key.kind, id=str(key))
         task.add_done_callback(lambda ended: done(_outcome(ended)))
         return task
@@ -78,8 +90,8 @@ class InlineEffectHost:
                 return await self._hooks.observe(point, hook.value, context)
 
 
-def _outcome(task: asyncio.Task[Any]) -> Outcome:
+def _outcome(task: asyncio.Task[Any]) -> EffectOutcome:
     if task.cancelled():
-        return Outcome(error=asyncio.CancelledError())
+        return EffectOutcome(error=asyncio.CancelledError())
     error = task.exception()
-    return Outcome(value=None if error else task.result(), error=error)
+    return EffectOutcome(value=None if error else task.result(), error=error)

@@ -21,6 +21,7 @@ from lmx_core.turn.budget import Refusal
 from lmx_core.turn.effects import (
     Append,
     Effect,
+    EffectOutcome,
     Emit,
     Finished,
     Hook,
@@ -30,7 +31,6 @@ from lmx_core.turn.effects import (
     Sleep,
     ToolAttempt,
 )
-from lmx_core.turn.effects import Outcome as WorkOutcome
 from lmx_core.turn.guard import Record, Stop
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Effects, Turn
 from lmx_core.turn.wave import Wave
@@ -157,7 +157,7 @@ class Run:
 
         def hear(event: ProviderEvent) -> None:
             if isinstance(event, Done | Error):
-                self._work.report(ticket, WorkOutcome(value=event))
+                self._work.report(ticket, EffectOutcome(value=event))
                 return
             for effect in turn.fold(event):
                 if isinstance(effect, Emit):
@@ -356,10 +356,10 @@ class Run:
     def _start(self, effect: Effect, *, call_id: str | None = None, progress: Progress | None = None) -> Ticket:
         return self._work.start(effect, turn=self._turns, call_id=call_id, progress=progress)
 
-    async def _do(self, effect: Effect) -> WorkOutcome:
+    async def _do(self, effect: Effect) -> EffectOutcome:
         return await self._outcome(self._start(effect))
 
-    async def _outcome(self, ticket: Ticket) -> WorkOutcome:
+    async def _outcome(self, ticket: Ticket) -> EffectOutcome:
         """Serves the inbox until the work has reported."""
         while ticket.outcome is None:
             await self._actor.serve()

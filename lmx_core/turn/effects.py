@@ -104,7 +104,7 @@ class EffectKey(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.session_id}/{self.run_id}/{self.number}"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class EffectOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How an effect ended: with a value, or with the error it raised."""
 
     value: Any = None
@@ -121,5 +121,5 @@ class EffectHost(Protocol):
     """Carries out effects (EFF-2). `start` returns at once; `progress` and then, once, `done` are called on the loop."""
 
     def start(
-        self, key: EffectKey, effect: Effect, progress: Callable[[Any], None], done: Callable[[Outcome], None]
+        self, key: EffectKey, effect: Effect, progress: Callable[[Any], None], done: Callable[[EffectOutcome], None]
     ) -> Running: ...

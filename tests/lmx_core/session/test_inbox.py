@@ -8,7 +8,7 @@ import pytest
 
 from lmx_core.errors import Busy
 from lmx_core.session.inbox import Ask, Report, Watchers, Work
-from lmx_core.turn.effects import Hook, Outcome, Sleep
+from lmx_core.turn.effects import EffectOutcome, Hook, Sleep
 
 pytestmark = pytest.mark.asyncio
 
@@ -49,7 +49,7 @@ async def test_se_1_what_an_abandoned_piece_of_work_says_is_dropped():
     mine.abandon()
     assert host.cancelled
     progress("late")
-    done(Outcome(value="late"))
+    done(EffectOutcome(value="late"))
     settle(inbox)
     assert heard == ["early"] and ticket.outcome is None
     assert in_flight == set(), "and it is forgotten once its task has ended"
@@ -58,10 +58,10 @@ async def test_se_1_what_an_abandoned_piece_of_work_says_is_dropped():
 async def test_se_1_the_first_report_of_a_piece_of_work_is_its_outcome():
     host, inbox, in_flight, mine = work()
     ticket = mine.start(Sleep(1))
-    mine.report(ticket, Outcome(value="answer"))
-    host.started[0][3](Outcome(value=None))
+    mine.report(ticket, EffectOutcome(value="answer"))
+    host.started[0][3](EffectOutcome(value=None))
     settle(inbox)
-    assert ticket.outcome == Outcome(value="answer") and in_flight == set()
+    assert ticket.outcome == EffectOutcome(value="answer") and in_flight == set()
 
 
 async def test_work_is_given_up_a_run_at_a_time():
@@ -81,7 +81,7 @@ async def test_hp_2_watchers_are_told_one_after_another_in_order():
     while watchers.busy:
         assert len(host.started) == len(told) + 1
         told.append(host.started[-1][1].value)
-        host.started[-1][3](Outcome())
+        host.started[-1][3](EffectOutcome())
         settle(inbox)
     assert told == [0, 1, 2]
 
