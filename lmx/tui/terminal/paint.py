@@ -26,7 +26,8 @@ Row = tuple[Run, ...]
 _SYSTEMS = {"truecolor": ColorSystem.TRUECOLOR, "256": ColorSystem.EIGHT_BIT, "16": ColorSystem.STANDARD}
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CODES = re.compile(r"\x1b\[([\d;]*)m")
-_URL = re.compile(r"(?:https?|file)://[\x21-\x7e]{1,2000}")
+_URL = re.compile(r"(?:https?|file)://[^\x00-\x20\x7f-\U0010ffff@/]*(?:/[\x21-\x7e]{0,2000})?")
+"""An address that may become a link: plain ASCII, without credentials (SAF-5)."""
 _MIN_SCROLL = 3
 """Rows that must fit for a move to be worth its sequences."""
 

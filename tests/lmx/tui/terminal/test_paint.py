@@ -111,12 +111,12 @@ def test_thm_5_thm_6_colours_as_deep_as_the_terminal(depth: str, colours: bool, 
 
 
 def test_links_are_sent_when_they_are_harmless() -> None:
-    """SAF-5: OSC 8 for plain http and file addresses only, and without anything that could end the sequence."""
+    """OSC 8 for plain http and file addresses only, without credentials or anything that could end the sequence."""
     painter = Painter()
     painter.resize(3, 1)
     good = painter.frame({0: painter.row([Segment("abc", Style(link="https://a.example/x"))])}, (0, 0))
     assert "\x1b]8;;https://a.example/x\x1b\\abc\x1b]8;;\x1b\\" in good
-    for bad in ("javascript:x", "https://a\x1b\\evil", "https://a b", "data:text/html,x"):
+    for bad in ("javascript:x", "https://a\x1b\\evil", "https://a b", "data:text/html,x", "https://me:key@a/x"):
         painter.forget()
         assert "\x1b]8" not in painter.frame({0: painter.row([Segment("abc", Style(link=bad))])}, (0, 0))
 

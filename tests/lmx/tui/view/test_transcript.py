@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from textual import events
@@ -164,3 +165,23 @@ async def test_lay_23_thm_13_sizes_and_themes_while_it_streams() -> None:
             await settled(pilot)
             assert all(strip.cell_length == size[0] for strip in app.screen._compositor.render_strips())
         assert len(app.view._strips) <= MAX_STRIPS
+
+
+@pytest.mark.asyncio
+async def test_prf_8_focus_in_and_out_is_cheap_with_a_long_transcript() -> None:
+    """PRF-8: what it costs does not depend on how many blocks there are."""
+
+    async def cost(count: int) -> float:
+        app = Reader()
+        async with app.run_test(size=(120, 40)) as pilot:
+            for n in range(count):
+                app.view.append(user(n))
+            await settled(pilot)
+            began = time.process_time()
+            for _ in range(5):
+                app.post_message(events.AppBlur())
+                app.post_message(events.AppFocus())
+                await pilot.pause()
+            return time.process_time() - began
+
+    assert await cost(10_000) < 2 * await cost(10) + 0.05
