@@ -58,7 +58,7 @@ def test_c8_15_cache_breakpoints_on_tools_system_and_the_last_message() -> None:
 def test_ll_5_results_stand_together_right_after_the_answer() -> None:
     """LL-5, case C14: with the error flag; a steer follows them in the same message; blank ones get a sentence."""
     said = ("assistant", {"content": [{"type": "text", "text": "x"}], "tool_calls": [call("a", n=1), call("b")]})
-    sent = body(request("x:y", "one", said, result("b", "", error=True), result("a"), "a steer"))
+    sent = body(request("x:y", "one", said, result("b", "", error=True), "a steer", result("a")))
     assert [m["role"] for m in sent["messages"]] == ["user", "assistant", "user"]
     assert sent["messages"][1]["content"] == [
         {"type": "text", "text": "x"},
