@@ -194,6 +194,7 @@ class Actor:
 
     async def _clean_up(self) -> None:
         """Cancels all work and waits until it has ended; work that will not end is left to the runtime."""
+        self._watchers.forget()
         for ticket in self._in_flight:
             ticket.abandon()
         late = Alarm(self.clock, self._inbox, CLEAN_UP_MS)

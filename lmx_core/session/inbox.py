@@ -146,6 +146,10 @@ class Watchers:
         if not self.busy:
             self._next()
 
+    def forget(self) -> None:
+        """Tells nothing more."""
+        self._waiting.clear()
+
     def _next(self) -> None:
         self.busy = bool(self._waiting)
         if self.busy:

@@ -65,6 +65,23 @@ async def test_hp_9_a_session_end_hook_that_hangs_is_left_behind_after_its_time(
         assert heard.get_nowait_all()[-1] == events.Down(reason="stopped")
 
 
+async def test_hp_9_a_watcher_that_hangs_for_ever_lets_nothing_begin_once_the_session_is_over():
+    hangs, late = asyncio.Event(), []
+
+    async def hang(what, ctx):
+        hangs.set()
+        await asyncio.Event().wait()
+
+    async with world([], hooks=[("session_start", hang), ("session_end", lambda what, ctx: late.append(what))]) as w:
+        await hangs.wait()
+        stopping = asyncio.get_running_loop().create_task(w.session.stop())
+        await settle()
+        await w.clock.advance(10_000)
+        await stopping
+        await settle()
+        assert late == [] and w.session.down == "stopped"
+
+
 async def test_hp_3_a_prompt_may_be_rewritten_refused_or_fail():
     async with world([complete("a")], hooks=[("user_prompt", says(Rewrite("better")))]) as w:
         await w.session.await_prompt("good")

@@ -9,9 +9,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from support.sessions import Asks, Echo, Gate
 
 from lmx_core import (
@@ -277,10 +285,17 @@ class Anything(RuleBasedStateMachine):
         self.loop.close()
 
 
-Anything.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+def running(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
+    )
 
 
-class TestAnything(Anything.TestCase):
+def test_anything_may_happen_and_the_promises_hold() -> None:
     """DI-2, MET-5, MET-2, EVT-26, SE-2, RS-1: see the docstring of this file."""
+    run_state_machine_as_test(Anything, settings=running(20, 25))
+
+
+@pytest.mark.long
+def test_anything_may_happen_for_long_and_the_promises_hold() -> None:
+    run_state_machine_as_test(Anything, settings=running(600, 50))
