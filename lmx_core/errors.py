@@ -61,12 +61,16 @@ class StoreError(LmxError):
 
 
 class TranscriptNotFound(StoreError):
+    """No transcript has this id."""
+
     def __init__(self, id: str):
         super().__init__(f"there is no transcript {id!r}")
         self.id = id
 
 
 class TranscriptUnreadable(StoreError):
+    """The transcript is damaged or of an unknown version; it was left untouched."""
+
     def __init__(self, id: str, reason: str):
         super().__init__(f"transcript {id} cannot be read: {reason}")
         self.id, self.reason = id, reason
@@ -84,12 +88,16 @@ class SessionLocked(StoreError):
 
 
 class AmbiguousSession(LmxError):
+    """A shorthand that several stored sessions share."""
+
     def __init__(self, ids: Sequence[str]):
         super().__init__(f"that name fits several sessions: {', '.join(ids)}")
         self.ids = list(ids)
 
 
 class UnknownEntry(LmxError):
+    """A cut that names no entry of the transcript."""
+
     def __init__(self, cut: str):
         super().__init__(f"the transcript has no entry {cut}")
         self.cut = cut
@@ -104,28 +112,38 @@ class UnsafeFork(LmxError):
 
 
 class Busy(LmxError):
+    """Only possible while the session is idle."""
+
     def __init__(self, message: str = "the session is busy; wait for `finished` or cancel first"):
         super().__init__(message)
 
 
 class Cancelled(LmxError):
+    """The prompt was cancelled before its work began."""
+
     def __init__(self, message: str = "the prompt was cancelled before its work began"):
         super().__init__(message)
 
 
 class HookDenied(LmxError):
+    """A `user_prompt` hook refused the prompt."""
+
     def __init__(self, reason: str):
         super().__init__(f"a hook refused the prompt: {reason}")
         self.reason = reason
 
 
 class HookFailed(LmxError):
+    """A `user_prompt` hook crashed; a crash is never consent."""
+
     def __init__(self, reason: str):
         super().__init__(f"a hook failed: {reason}")
         self.reason = reason
 
 
 class UnknownCall(LmxError):
+    """No call of this id waits for an answer: it was answered, it ended, or it never was."""
+
     def __init__(self, call_id: str):
         super().__init__(f"no call {call_id!r} is waiting for an answer")
         self.call_id = call_id
@@ -136,6 +154,8 @@ class InvalidAnswer(LmxError):
 
 
 class AlreadySent(LmxError):
+    """The steer to take back is no longer waiting."""
+
     def __init__(self, message: str = "no such steer is waiting; it was already sent or never queued"):
         super().__init__(message)
 
@@ -145,12 +165,16 @@ class NothingToDo(LmxError):
 
 
 class UnknownTools(LmxError):
+    """Names that no tool of the session has."""
+
     def __init__(self, names: Sequence[str]):
         super().__init__(f"no such tools: {', '.join(names)}")
         self.names = list(names)
 
 
 class ToolsDisallowed(LmxError):
+    """Tools that may not be used here, each with the reason."""
+
     def __init__(self, tools: Sequence[tuple[str, str]]):
         super().__init__("tools cannot be used: " + "; ".join(f"{name}: {why}" for name, why in tools))
         self.tools = list(tools)
@@ -161,18 +185,24 @@ class InvalidModel(LmxError):
 
 
 class AwaitTimeout(LmxError):
+    """The wait for a prompt timed out; the session goes on working."""
+
     def __init__(self, ms: int):
         super().__init__(f"the prompt did not finish within {ms} ms; the session goes on working")
         self.ms = ms
 
 
 class SnapshotTimeout(LmxError):
+    """The session did not answer in time."""
+
     def __init__(self, ms: int):
         super().__init__(f"the session did not answer within {ms} ms")
         self.ms = ms
 
 
 class SessionDown(LmxError):
+    """The session has ended; `reason` is `stopped` or why it died."""
+
     def __init__(self, reason: str):
         super().__init__(f"the session has ended: {reason}")
         self.reason = reason

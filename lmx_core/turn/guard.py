@@ -54,6 +54,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Guard(Protocol):
+    """Looks once per settled wave, after its results are written, and may stop the prompt (GU-1)."""
+
     def decide(self, view: View) -> Continue | Stop: ...
 
 
