@@ -319,6 +319,7 @@ RUN_VERBS = ("Run", "Running", "Ran", "Not run", "Stopped")
 EDIT_VERBS = ("Edit", "Editing", "Edited", "Not edited", "Stopped editing")
 WRITE_VERBS = ("Write", "Writing", "Wrote", "Not written", "Stopped writing")
 FAILED_SILENTLY = "failed without a word"
+LOST_VERB = "Interrupted"
 WRITE_CHANGES = {"overwrote": "Overwrote", "unchanged": "Unchanged"}
 FOUND_LOOSELY = "`old` is not in the file letter for letter; edit will look for it with other white space"
 LINES = "(lines {first}-{last})"

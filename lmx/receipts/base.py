@@ -73,6 +73,7 @@ class Generic:
     def verb(self, state: str) -> str:
         parked, running, done, denied, cancelled = self.verbs
         named = {"running": running, "done": done, "failed": done, "denied": denied, "cancelled": cancelled}
+        named["lost"] = words.LOST_VERB
         return named.get(state, parked)
 
     def explored(self, call: ToolCall) -> str | None:
