@@ -205,9 +205,31 @@ def test_c3_78_a_stale_index_is_not_believed(directory):
     keep(directory, "a", prompts=("another",))
     assert [(info.id, info.turns, info.preview) for info in show(directory)] == [("a", 1, "another")]
     assert list(json.loads(index(directory).read_bytes())["sessions"]) == ["a"]
+    (directory / "a.jsonl").rename(directory / "old")
+    keep(directory, "a", prompts=("a longer one than before", "and more", "and more"))
+    assert [(info.turns, info.preview) for info in show(directory)] == [(3, "a longer one than before")]
     path = directory / "a.jsonl"
     path.write_bytes(path.read_bytes().split(b"\n")[0] + b"\n")
     assert show(directory) == []
+
+
+def test_c3_78_an_index_of_another_release_is_not_believed(directory):
+    """C3-78: its fields may mean something else."""
+    keep(directory, "a")
+    show(directory)
+    other = json.loads(index(directory).read_bytes())
+    other["version"], other["sessions"]["a"]["turns"] = 99, 77
+    index(directory).write_text(json.dumps(other))
+    assert show(directory)[0].turns == 1
+
+
+def test_c3_78_a_fresh_index_is_not_written_again(directory):
+    """C3-78"""
+    keep(directory, "a")
+    show(directory)
+    before = index(directory).stat()
+    show(directory)
+    assert index(directory).stat().st_ino == before.st_ino
 
 
 def test_c3_78_an_index_that_cannot_be_written_costs_only_time(directory):
@@ -264,7 +286,9 @@ def test_a_torn_tail_is_read_when_it_is_whole(directory):
     grown = path.read_bytes()
     path.write_bytes(whole + grown[len(whole) :][:200])
     assert show(directory)[0].turns == 1
-    path.write_bytes(grown)
+    path.write_bytes(grown.rstrip(b"\n"))
+    assert show(directory)[0].turns == 1, "whole but for its newline: it counts when it is sealed"
+    JSONLStore(directory).append("a", [talk.user("last")])
     assert show(directory)[0].turns == 2
 
 

@@ -161,6 +161,21 @@ def test_lk_3_a_stale_file_is_removed_only_unchanged(store, path, monkeypatch):
     assert judged == ["theirs", "quicker"]
 
 
+def test_lk_3_a_stale_file_is_removed_only_while_it_is_the_one_in_place(store, path, monkeypatch):
+    """LK-3: between opening it and holding it another took over; what is in place now is a live claim."""
+    plant(path, os_pid=DEAD)
+
+    def beaten(fd):
+        path.unlink()
+        plant(path, token="quicker", host="another")
+        return True
+
+    monkeypatch.setattr(locks, "_flock", beaten)
+    with pytest.raises(SessionLocked):
+        store.lock("one")
+    assert json.loads(path.read_bytes())["token"] == "quicker"
+
+
 def test_lk_3_three_attempts(store, path, monkeypatch):
     """LK-3: a file that comes back each time is not fought over for ever."""
     tries = []
@@ -234,15 +249,19 @@ def test_lk_3_a_forked_child_does_not_release_its_parents_lock(store, path):
     assert path.exists()
 
 
-def test_c32_a_planted_lock_is_not_followed(store, path, tmp_path):
+@pytest.mark.parametrize("content", ["unchanged", "a stale claim"])
+def test_c32_a_planted_lock_is_not_followed(store, path, tmp_path, content):
     """C32: not read as a claim, not removed, and its target is unchanged."""
     victim = tmp_path / "victim"
-    victim.write_text("unchanged")
-    store.directory.mkdir()
+    victim.write_bytes(plant(path, os_pid=DEAD) if content == "a stale claim" else b"unchanged")
+    before = victim.read_bytes()
+    store.directory.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
     path.symlink_to(victim)
     with pytest.raises(SessionLocked):
         store.lock("one")
-    assert victim.read_text() == "unchanged"
+    assert victim.read_bytes() == before
+    assert path.is_symlink()
 
 
 def test_a_lock_that_cannot_be_made_is_a_store_error(store):
