@@ -108,6 +108,8 @@ class Bridge:
         self._screen.tell(
             msg.Ready(pending=snapshot.pending, busy=snapshot.status == "busy", window=snapshot.context.window)
         )
+        while self._host.notices:
+            self._screen.tell(msg.Notice(self._host.notices.pop(0)))
 
     async def close(self) -> None:
         """The screen is gone: the turn is cancelled and recorded, the session ends."""

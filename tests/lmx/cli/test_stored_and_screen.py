@@ -53,9 +53,14 @@ def leave(child: Any) -> str:
 
 
 def test_the_screen_is_left_with_a_hint(program: Program) -> None:
-    """C1-1, C1-4, C1-26, C1-27, C1-29, C1-46: --prompt is sent, /quit is status 0, and the line that goes on is printed."""
+    """C1-1, C1-4, C1-26, C1-27, C1-29, C1-46: --prompt is sent, /quit is status 0, and the line that goes on is printed.
+
+    What was noticed about the start is shown too.
+    """
+    (program.work / "AGENTS.md").write_bytes(b"\xff rule")
     with serve(program, {"text": "screen answer"}) as model:
         child = screen(program, *program.line(model, "--prompt", "screen question")[len(LMX) :])
+        child.expect("not UTF-8")
         child.expect("screen answer")
         told = leave(child)
         assert child.exitstatus == 0 and "lmx -c" in told and len(program.transcripts()) == 1
