@@ -15,14 +15,19 @@ from lmx.cli.log import log
 from lmx_core.context.project import Projection
 from lmx_core.entry import TYPES, Entry
 from lmx_core.stores.jsonl import JSONLStore
+from lmx_core.transcript.audit import entry_ids, replay_request
 from lmx_core.transcript.codec import decode
-from lmx_core.transcript.replay import latest_assistant_text, unanswered_calls, validate
+from lmx_core.transcript.replay import latest_assistant_text, requests, unanswered_calls, validate
 
 HERE = Path(__file__).parent
 FROZEN = {
     "0.1.0/every_type.jsonl": (
         "5c17900e75d23dd5b7f489e71df69f8b72de3ed756c191e70c24353cdbd65ea5",
         "655ee4fb6bd24ce194ea457474aa832b068bffad7637473b360049721d0acf61",
+    ),
+    "0.1.0/session.jsonl": (
+        "9d8c18bb762c8dd26ce057ae7f671510078a467a074f244a59a5eb0ce69d93b6",
+        "cc47d57b35784cba72c048f7bbefcaf4a3db9ee7d390209fe0f04c530faf2659",
     ),
 }
 """SHA-256 of each file as it was released, and of the canonical entries that must be read from it."""
@@ -69,6 +74,19 @@ def test_it_can_be_projected_read_and_gone_on_with(golden):
     store.append("golden", [following.user("and on")])
     assert JSONLStore(store.directory).read("golden") == following.entries
     assert (store.directory / "golden.jsonl").read_bytes().startswith(path.read_bytes())
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.endswith("/session.jsonl")])
+def test_au_2_every_request_of_a_real_session_can_be_had_again(file):
+    """AU-1, AU-2: records of an earlier release still match their digests, and their runs name what was sent."""
+    entries = JSONLStore((HERE / file).parent).read("session")
+    records = requests(entries)
+    assert len(records) > 5
+    for record in records:
+        request = replay_request(entries, record.payload["id"])
+        assert request.system == record.payload["system"]
+        assert request.entries[-1].seq < record.seq
+        assert entry_ids(entries, record.payload) == [entry.id for entry in request.entries]
 
 
 def test_rec_14_every_type_and_both_versions_are_among_them():
