@@ -6,7 +6,87 @@ Importing it starts nothing and is cheap (RT-1): the names below are resolved wh
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from lmx_core.builtin import default_tools as default_tools
+    from lmx_core.builtin import search_tools as search_tools
+    from lmx_core.calls import Descriptor as Descriptor
+    from lmx_core.calls import Effects as Effects
+    from lmx_core.calls import Policy as Policy
+    from lmx_core.calls import Result as Result
+    from lmx_core.calls import Tool as Tool
+    from lmx_core.calls import ToolCall as ToolCall
+    from lmx_core.calls import ToolContext as ToolContext
+    from lmx_core.clock import FOREVER as FOREVER
+    from lmx_core.clock import Clock as Clock
+    from lmx_core.clock import ManualClock as ManualClock
+    from lmx_core.clock import SystemClock as SystemClock
+    from lmx_core.entry import Entry as Entry
+    from lmx_core.environment.base import Environment as Environment
+    from lmx_core.environment.credentials import Inherit as Inherit
+    from lmx_core.environment.credentials import Scrub as Scrub
+    from lmx_core.environment.local import LocalEnvironment as LocalEnvironment
+    from lmx_core.errors import AlreadySent as AlreadySent
+    from lmx_core.errors import AmbiguousSession as AmbiguousSession
+    from lmx_core.errors import AssemblyError as AssemblyError
+    from lmx_core.errors import AwaitTimeout as AwaitTimeout
+    from lmx_core.errors import Busy as Busy
+    from lmx_core.errors import Cancelled as Cancelled
+    from lmx_core.errors import ConfigError as ConfigError
+    from lmx_core.errors import ExtensionRefused as ExtensionRefused
+    from lmx_core.errors import Failure as Failure
+    from lmx_core.errors import HookDenied as HookDenied
+    from lmx_core.errors import HookFailed as HookFailed
+    from lmx_core.errors import InvalidAnswer as InvalidAnswer
+    from lmx_core.errors import InvalidModel as InvalidModel
+    from lmx_core.errors import LmxError as LmxError
+    from lmx_core.errors import NothingToDo as NothingToDo
+    from lmx_core.errors import SessionDown as SessionDown
+    from lmx_core.errors import SessionLocked as SessionLocked
+    from lmx_core.errors import SnapshotTimeout as SnapshotTimeout
+    from lmx_core.errors import StoreError as StoreError
+    from lmx_core.errors import ToolError as ToolError
+    from lmx_core.errors import ToolsDisallowed as ToolsDisallowed
+    from lmx_core.errors import TranscriptNotFound as TranscriptNotFound
+    from lmx_core.errors import TranscriptUnreadable as TranscriptUnreadable
+    from lmx_core.errors import UnknownCall as UnknownCall
+    from lmx_core.errors import UnknownEntry as UnknownEntry
+    from lmx_core.errors import UnknownTools as UnknownTools
+    from lmx_core.errors import UnsafeFork as UnsafeFork
+    from lmx_core.harness.assemble import assemble as assemble
+    from lmx_core.harness.explain import explain as explain
+    from lmx_core.harness.extension import Extension as Extension
+    from lmx_core.harness.harness import Harness as Harness
+    from lmx_core.hooks.base import HookContext as HookContext
+    from lmx_core.messages import Messages as Messages
+    from lmx_core.options import UNSET as UNSET
+    from lmx_core.providers.base import Provider as Provider
+    from lmx_core.providers.base import parse_spec as parse_spec
+    from lmx_core.providers.default import DefaultProvider as DefaultProvider
+    from lmx_core.providers.scripted import Scripted as Scripted
+    from lmx_core.request import Request as Request
+    from lmx_core.request import ToolSpec as ToolSpec
+    from lmx_core.runtime import Runtime as Runtime
+    from lmx_core.session.handle import Session as Session
+    from lmx_core.session.subscribers import Subscription as Subscription
+    from lmx_core.start import PromptResult as PromptResult
+    from lmx_core.start import resume_session as resume_session
+    from lmx_core.start import run as run
+    from lmx_core.start import start_session as start_session
+    from lmx_core.stores.base import Store as Store
+    from lmx_core.stores.jsonl import JSONLStore as JSONLStore
+    from lmx_core.stores.memory import MemoryStore as MemoryStore
+    from lmx_core.tasks import run_in_thread as run_in_thread
+    from lmx_core.transcript.fork import fork as fork
+    from lmx_core.turn.guard import Guard as Guard
+    from lmx_core.usage import Usage as Usage
+    from lmx_core.verdict import Allow as Allow
+    from lmx_core.verdict import Decision as Decision
+    from lmx_core.verdict import Deny as Deny
+    from lmx_core.verdict import Feedback as Feedback
+    from lmx_core.verdict import Pending as Pending
+    from lmx_core.verdict import Rewrite as Rewrite
 
 __version__ = "0.1.0"
 

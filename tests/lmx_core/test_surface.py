@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -42,6 +43,14 @@ def test_tk_7_the_public_names_are_these_and_each_of_them_is_there():
     assert lmx_core.__all__ == sorted(PUBLIC)
     assert not [name for name in lmx_core.__all__ if getattr(lmx_core, name, None) is None]
     assert set(lmx_core.__all__) <= set(dir(lmx_core))
+
+
+def test_a_type_checker_sees_the_same_names():
+    """The table resolves names when they are used; the checker reads the imports beside it."""
+    source = ast.parse(Path(lmx_core.__file__).read_text("utf-8"))
+    block = next(node for node in source.body if isinstance(node, ast.If))
+    seen = {alias.asname: found.module for found in block.body for alias in found.names}
+    assert seen == {name: module for module, names in lmx_core._HOME.items() for name in names.split()}
 
 
 def test_tk_7_the_kits_names_are_these():
