@@ -36,6 +36,9 @@ time, and holds up the producer it waits for."""
 KILL_AFTER_MS = 2_000
 LEFTOVER_GRACE_MS = 250
 LEFTOVER_KILL_AFTER_MS = 400
+SETTLE_MS = 50
+"""What was just started in the background is named by then with its own name, and no more with that of the shell."""
+
 _POLL_MS = (1, 1, 2, 4, 8, 16, 25)
 
 
@@ -202,7 +205,10 @@ class Child:
 
     async def holders(self) -> tuple[str, ...]:
         """Who, outside the group, still holds the output."""
-        return () if self.eof else await run_in_thread(survivors.holding_pipe, os.fstat(self._pipe).st_ino)
+        if self.eof:
+            return ()
+        await asyncio.sleep(SETTLE_MS / 1_000)
+        return await run_in_thread(survivors.holding_pipe, os.fstat(self._pipe).st_ino)
 
 
 async def run(

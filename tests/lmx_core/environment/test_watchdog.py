@@ -90,7 +90,10 @@ def parent(cmdline: Path) -> int:
 
 @pytest.fixture
 def helpers():
-    """The helpers of this test alone: other environments of the process have theirs."""
+    """The helpers of this test alone: other environments of the process have theirs.
+
+    A process just started may for a moment show the command line of its parent: wait for what is expected.
+    """
     before = set(children())
     return lambda: [pid for pid in children() if pid not in before]
 
@@ -101,18 +104,18 @@ def test_en_4_one_helper_for_all_commands_and_none_before_the_first(helpers):
     for group in (999_999_001, 999_999_002):
         watchdog.add(group)
     assert watchdog.groups == {999_999_001, 999_999_002}
-    assert len(helpers()) == 1
+    assert wait_for(lambda: len(helpers()) == 1)
     for group in (999_999_001, 999_999_002):
         watchdog.remove(group)
     watchdog.close()
-    assert helpers() == []
+    assert wait_for(lambda: helpers() == [])
 
 
 def test_the_helper_ends_with_the_object_that_started_it(helpers):
     watchdog = Watchdog()
     watchdog.add(999_999_001)
     watchdog.remove(999_999_001)
-    assert len(helpers()) == 1
+    assert wait_for(lambda: len(helpers()) == 1)
     del watchdog
     assert wait_for(lambda: helpers() == [])
 
@@ -121,12 +124,13 @@ def test_a_helper_that_was_ended_is_replaced_and_told_again(helpers):
     watchdog = Watchdog()
     sleeper = subprocess.Popen(["sleep", "300"], start_new_session=True)
     watchdog.add(sleeper.pid)
+    assert wait_for(lambda: len(helpers()) == 1)
     (helper,) = helpers()
     os.kill(helper, signal.SIGKILL)
     assert wait_for(lambda: not alive(helper))
     watchdog.add(999_999_001)
-    (second,) = helpers()
-    assert second != helper
+    assert wait_for(lambda: len(helpers()) == 1)
+    assert helpers() != [helper]
     watchdog.close()  # as when the host dies: the groups it knows are ended
     assert sleeper.wait(timeout=10) == -signal.SIGTERM
 
