@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,13 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._draw()
 
     def _update(self, message: object) -> None:
-        before = self.state
-        self.state, made = self._rules.update(before, message, self._now())
-        for effect in made:
-            self._perform(effect)
-        if self.state.session_id != before.session_id and self.state.name:
-            self.set_title(f"lmx | {self.state.name} | {self.where}")
+        with self._border(type(message).__name__):
+            before = self.state
+            self.state, made = self._rules.update(before, message, self._now())
+            for effect in made:
+                self._perform(effect)
+            if self.state.session_id != before.session_id and self.state.name:
+                self.set_title(f"lmx | {self.state.name} | {self.where}")
 
     def _draw(self) -> None:
         if not self.main.is_mounted or not self.is_running:
@@ -156,13 +158,25 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.run_worker(self._bordered(job, name), name=name, exit_on_error=True)
 
     async def _bordered(self, job: Coroutine[Any, Any, None], name: str) -> None:
-        try:
+        with self._border(name):
             await job
+
+    @contextmanager
+    def _border(self, name: str) -> Iterator[None]:
+        """The screen's root: what fails behind it is a row and a log line, and the screen goes on (GEN-4)."""
+        try:
+            yield
         except LmxError as error:
-            self.tell(msg.Trouble(str(error)))
-        except Exception as error:  # the screen's root: a worker that fails is a row and a log line (GEN-4)
+            self._trouble(str(error))
+        except Exception as error:
             self.host.log.exception("%s failed", name)
-            self.tell(msg.Trouble(words.WORK_FAILED.format(what=name, error=type(error).__name__)))
+            self._trouble(words.WORK_FAILED.format(what=name, error=type(error).__name__))
+
+    def _trouble(self, sentence: str) -> None:
+        self.state, made = self._rules.update(self.state, msg.Trouble(sentence), self._now())
+        for effect in made:
+            self._perform(effect)
+        self._draw()
 
     async def _remember(self, text: str) -> None:
         path = self.host.history_path
