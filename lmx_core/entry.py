@@ -51,15 +51,19 @@ def make(
     """A checked entry. Raises ValueError for an unknown type or for what JSON cannot hold; text is made valid UTF-8."""
     if type not in TYPES:
         raise ValueError(f"unknown entry type {type!r}")
+    try:
+        payload, meta = json_shaped(payload, "payload"), json_shaped(meta or {}, "meta")
+    except RecursionError:
+        raise ValueError("payload is nested too deeply to be written as JSON") from None
     return Entry(
         id=id,
         seq=seq,
         type=type,
-        payload=json_shaped(payload, "payload"),
+        payload=payload,
         at=format_time(at_ms),
         parent_id=parent_id,
         usage=None if usage is None else json_shaped(usage, "usage"),
-        meta=json_shaped(meta or {}, "meta"),
+        meta=meta,
     )
 
 

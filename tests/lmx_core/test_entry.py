@@ -61,6 +61,14 @@ def test_tr_3_what_json_cannot_hold_is_refused_by_place(payload: dict[str, Any],
         make(meta=payload)
 
 
+def test_tr_3_a_value_nested_without_end_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        make(payload={"deep": deep})
+
+
 def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown entry type 'novel'"):
         make(type="novel")
