@@ -77,7 +77,6 @@ class ScreenHost:
         self.history_path = None if directory is None else directory / "history.jsonl"
         self.log = logging.getLogger("lmx.tui")
         self.notices = factory.notices
-        self.notices = factory.notices
         self.resume_hint: Callable[[str], str] = self.hint
         self._line, self._factory = line, factory
         self._choice: models.Choice | None = None

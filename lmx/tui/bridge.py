@@ -109,8 +109,6 @@ class Bridge:
             msg.Ready(pending=snapshot.pending, busy=snapshot.status == "busy", window=snapshot.context.window)
         )
         while self._host.notices:
-            self._screen.tell(msg.Say(text=self._host.notices.pop(0), tone="notice"))
-        while self._host.notices:
             self._screen.tell(msg.Notice(self._host.notices.pop(0)))
 
     async def close(self) -> None:

@@ -34,7 +34,6 @@ class Host(Protocol):
     history_path: Path | None
     notices: list[str]
     log: logging.Logger
-    notices: list[str]
 
     async def start(self, model: str | None = None) -> Session:
         """The session to begin with. The first call honours `-c` and `--resume`; `model` overrides the model."""
