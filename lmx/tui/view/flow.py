@@ -61,6 +61,9 @@ class Flow:
         self.heights = Heights()
         self._numbers: dict[str, int] = {}
         self._grown: set[str] = set()
+        self._held: int | None = (
+            None  # the character the top row shows, through changes of the width until it is scrolled
+        )
         self._top = Place(0, 0, 0)
 
     # The blocks
@@ -112,13 +115,13 @@ class Flow:
         if self._top.block > number:
             self._top = self._top._replace(block=self._top.block - 1)
         elif self._top.block == number:
-            self._top = Place(number, 0, 0)
+            self._top, self._held = Place(number, 0, 0), None
 
     def clear(self) -> None:
         self.entries.clear()
         self._numbers.clear()
         self.heights = Heights()
-        self._top, self.following = Place(0, 0, 0), True
+        self._top, self.following, self._held = Place(0, 0, 0), True, None
 
     def number_of(self, key: str) -> int | None:
         return self._numbers.get(key)
@@ -127,9 +130,10 @@ class Flow:
         """The top row keeps its text; the pieces are wrapped anew when they come into sight."""
         width, height = max(width, 1), max(height, 1)
         if width != self.width and self.entries:
-            start = self._start_of(self._top)
+            if self._held is None:
+                self._held = self._start_of(self._top)
             self.width = width
-            self._top = self._row_with(self._top, start)
+            self._top = self._row_with(self._top, self._held)
         self.width, self.height = width, height
 
     def set_theme(self, theme: Theme) -> None:
@@ -152,7 +156,7 @@ class Flow:
                 return found
             self.following = True  # there is nothing below any more: the bottom is reached
         found = self._backward(self._end(), self.height)
-        self._top = found[0] if found else Place(0, 0, 0)
+        self._top, self._held = found[0] if found else Place(0, 0, 0), None
         return found
 
     def piece(self, place: Place) -> Piece:
@@ -173,6 +177,7 @@ class Flow:
         top = self.rows()[:1]
         if not top or not rows:
             return
+        self._held = None
         if rows < 0:
             found = self._backward(top[0], -rows)
             if found:
@@ -184,11 +189,11 @@ class Flow:
 
     def to_top(self) -> None:
         if self.entries:
-            self.following, self._top = False, Place(0, 0, 0)
+            self.following, self._top, self._held = False, Place(0, 0, 0), None
             self.rows()
 
     def to_bottom(self) -> None:
-        self.following = True
+        self.following, self._held = True, None
 
     # Pieces
 

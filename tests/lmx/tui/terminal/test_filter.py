@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmx.tui.terminal.events import Event, Focus, Key, Mouse, Paste, Reply
-from lmx.tui.terminal.filter import MAX_PASTE_BYTES, InputFilter
+from lmx.tui.terminal.filter import MAX_PASTE_BYTES, MAX_REPLY_BYTES, InputFilter
 from lmx.tui.terminal.keys import character_name
 
 
@@ -261,6 +261,14 @@ def test_cmp_17_a_huge_paste_is_quick_and_bounded() -> None:
     [paste] = filter.feed(b"\x1b[201~")
     assert isinstance(paste, Paste)
     assert (len(paste.text), paste.size) == (MAX_PASTE_BYTES, 10_000_000)
+
+
+def test_an_answer_without_an_end_is_bounded() -> None:
+    filter = InputFilter()
+    for _ in range(1_000):
+        filter.feed((b"\x1b]11;" if _ == 0 else b"") + b"x" * 1_000)
+    [reply] = filter.feed(b"\x07")
+    assert isinstance(reply, Reply) and len(reply.body) == MAX_REPLY_BYTES
 
 
 def test_tst_6_characters_have_textuals_names() -> None:

@@ -179,7 +179,8 @@ def test_trm_6_continued_in_the_background_it_stays_out(start: Start) -> None:
     )
     screen.until(b"\x1b[c").send(b"\x1b[?62c").until("ready").send("s").until("Stopped")
     mark = len(screen.log)
-    screen.send("bg\n").quiet(1.2).send("echo still $((40 + 2))\n").until("still 42")
+    screen.send("bg\n").quiet(1.2).send("jobs; echo still $((40 + 2))\n").until("still 42")
+    assert "Running" in screen.text, "it tried to take the terminal, and was stopped for it"
     assert b"\x1b[?1049h" not in screen.log[mark:]
     screen.send("fg\n").until(lambda: b"ready" in screen.log[mark:]).send("q").until("$").send("exit\n")
     assert screen.wait() == 0

@@ -115,7 +115,7 @@ def test_rnd_2_trm_8_a_new_width_keeps_the_text_at_the_top() -> None:
         top = flow.rows()[0]
         begin, end = flow.piece(top).rows(width)[top.row]
         assert (top.block, top.piece) == (place.block, place.piece)
-        assert begin <= start <= end or not flow.following
+        assert begin <= start <= end
 
 
 def test_rnd_4_an_answer_that_grows_is_laid_out_where_it_ends() -> None:

@@ -132,6 +132,7 @@ async def test_sel_1_a_drag_selects_scrolls_and_tells() -> None:
         await pilot.hover(app.view, offset=(6, 2))
         await settled(pilot)
         assert app.view.has_selection and app.view.selected_text() == "18\n\n"
+        assert not app.screen.selections, "Textual's own selection keeps out"
         assert [
             segment.style for segment in app.view.render_line(2) if segment.style is not None and segment.style.reverse
         ]
