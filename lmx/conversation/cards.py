@@ -249,9 +249,8 @@ def _why(card: Card) -> str:
     if not isinstance(permission, dict):
         return ""
     mode, reason = permission.get("mode"), permission.get("reason")
-    return words.joined(
-        (
-            words.MODE_ROW.format(mode=words.mode_name(one_line(mode))) if isinstance(mode, str) else "",
-            visible(reason, "evidence") if isinstance(reason, str) else "",
-        )
-    )
+    said = visible(reason, "evidence") if isinstance(reason, str) else ""
+    named = one_line(mode) if isinstance(mode, str) else ""
+    if not named or f"mode {named}" in said:
+        return said
+    return words.joined((words.MODE_ROW.format(mode=words.mode_name(named)), said))

@@ -135,7 +135,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         _show(self.menu, rows)
         if rows and state.menu is not None:
             self.menu.styles.offset = (0, -(made.composer + made.status))
-            self.menu.show(state.menu)
+            self.menu.show(state.menu, rows)
 
     def _focus(self, widget: Widget) -> None:
         if self.focused is not widget:

@@ -22,6 +22,7 @@ from lmx.tui.terminal.crash import report
 from lmx.tui.terminal.driver import TerminalDriver
 from lmx.tui.terminal.look import Look
 from lmx.tui.terminal.signals import stop_process_group
+from lmx.tui.terminal.tty import Tty
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,6 +49,8 @@ class TerminalApp(App[int]):
         """After a fault: the sentence for the person."""
         self.end_status: int | None = None
         """The exit status a signal or a lost terminal decided on."""
+        self.opened: Tty | None = None
+        """The terminal the driver takes; without it the driver opens one."""
         self._crash_directory = crash_directory
         self._held = ExitStack()
         self._returning: asyncio.TimerHandle | None = None

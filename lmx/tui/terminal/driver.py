@@ -87,7 +87,7 @@ class TerminalDriver(Driver):
         """Enters the screen: at the start, after `App.suspend` and after Ctrl-Z. Raises NoTerminal."""
         if self._output is not None:
             return
-        self._tty = tty = self._tty or Tty.open()
+        self._tty = tty = self._tty or self.app.opened or Tty.open()
         self._output = Output(tty.output, hold=self.app.hold_frames, gone=self._gone)
         self._restorer.arm()
         tty.raw()
@@ -115,7 +115,7 @@ class TerminalDriver(Driver):
         self.stop_application_mode()
         if self._tty is not None:
             self._tty.close()
-            self._tty = None
+            self._tty = self.app.opened = None
 
     def suspend_application_mode(self) -> None:
         self.stop_application_mode()

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lmx.tui.terminal.tty import Tty
 from lmx_core.clock import Clock, SystemClock, deadline
 
 if TYPE_CHECKING:
@@ -37,8 +38,12 @@ async def run_in_terminal(
     Whatever ends it, the terminal is restored before `cleanup` runs; `cleanup` has `GRACE_MS`. After a fault its sentence is
     written to stderr and the status is 1. Raises NoTerminal when there is none.
     """
+    app.opened = Tty.open()
     with EndSignals(app):
         try:
+            # Textual makes tasks eager on Python 3.12 and up; the loop is the engine's, whose tasks start when they are due.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.set_task_factory, loop.get_task_factory())
             code = await app.run_async(mouse=mouse)
         finally:
             app.leave_terminal()

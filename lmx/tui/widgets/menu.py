@@ -18,17 +18,19 @@ NAME_CELLS = 34
 class MenuOverlay(Lines):
     """Up to ten rows around the selected one; `›` marks it, so that it is seen without colour (PNL-4)."""
 
-    def show(self, menu: Menu) -> None:
-        self.put(menu)
+    def show(self, menu: Menu, rows: int) -> None:
+        """`rows`: how many there is room for."""
+        self.put((menu, rows))
 
-    def draw(self, shown: Menu, width: int) -> list[Strip]:
-        if shown.loading:
+    def draw(self, shown: tuple[Menu, int], width: int) -> list[Strip]:
+        menu, rows = shown
+        if menu.loading:
             return [strip(width, ("  " + words.MENU_LOADING, self.style("muted")))]
-        first = max(0, min(shown.selected - MENU_ROWS // 2, len(shown.rows) - MENU_ROWS))
-        visible = shown.rows[first : first + MENU_ROWS]
+        first = max(0, min(menu.selected - rows // 2, len(menu.rows) - rows))
+        visible = menu.rows[first : first + rows]
         wide = min(max((cells(name) for name, _ in visible), default=0), NAME_CELLS)
         return [
-            self._row(width, wide, one_line(name), one_line(about), first + number == shown.selected)
+            self._row(width, wide, one_line(name), one_line(about), first + number == menu.selected)
             for number, (name, about) in enumerate(visible)
         ]
 

@@ -372,3 +372,83 @@ async def test_sta_2_the_spinner_repaints_its_own_row_only(tmp_path):
         assert refreshed == ["live"] and shown.app.main.transcript.paints == paints
         changed = [y for y, (old, new) in enumerate(zip(before, shown.rows(), strict=True)) if old != new]
         assert changed in ([], [18])
+
+
+async def test_an_entry_nobody_can_draw_is_a_row_and_the_next_one_is_drawn(tmp_path):
+    """GEN-4: a fault while something is drawn costs that one thing."""
+    from lmx_core import events
+    from lmx_core.entry import make
+
+    host = FakeHost(tmp_path, [complete("still here")])
+    async with screen(host) as shown:
+        broken = make(id="x", seq=10_000, type="tool_result", payload={}, at_ms=0)
+        shown.app.tell_all([events.EntryAppended(entry=broken)])
+        await shown.until("EntryAppended failed: KeyError")
+        await shown.say("hello?")
+        await shown.until("still here")
+
+
+async def test_lay_12_a_session_that_dies_is_taken_up_again_by_enter(tmp_path):
+    """LAY-12, C1-28: a row, the draft stays, Enter on an empty line goes on from the transcript."""
+    host = FakeHost(tmp_path, [complete("before"), complete("after")])
+    async with screen(host) as shown:
+        await shown.say("one")
+        await shown.until("before")
+        await shown.type("draft")
+        await shown.app.bridge.session.stop()
+        await shown.until("the session ended")
+        assert shown.draft == "draft"
+        await shown.pilot.press("enter")
+        assert shown.draft == "draft"
+        await shown.pilot.press("ctrl+u", "enter")
+        await shown.when(lambda: shown.app.state.life == "ready", "ready again")
+        assert "before" in shown.text() and "the session ended" not in shown.text()
+        await shown.say("two")
+        await shown.until("after")
+
+
+HOSTILE = [
+    "[/]",
+    "[bold",
+    "[@click=app.quit]hi[/]",
+    "\\[x]",
+    "a\\",
+    "A=[k=1,state=CLOSED]",
+    "[link=file:///etc/passwd]x[/link]",
+]
+
+
+async def test_saf_4_brackets_are_letters_in_every_region(tmp_path):
+    """SAF-4, C22: directory, session, model, streamed text, reasoning, commands, output, errors, menus, history, drafts."""
+    from lmx_core.providers.scripted import thinking
+
+    text = " ".join(HOSTILE)
+    where = tmp_path / "a[b].txt[bold"
+    where.mkdir()
+    calls = [("bash", {"command": f"echo '{text}'; exit 1"}), ("read", {"path": "x[/].py"}), ("t[/]", {"q": text})]
+    host = FakeHost(where, [thinking(text, text, calls), complete(fragments=list(text)), error(text)])
+
+    async def models() -> list[str]:
+        return ["m:[/]", "m:[bold", text]
+
+    host.models = models
+    async with screen(host, (120, 50)) as shown:
+        await shown.type(text.replace("@", "a"))
+        await shown.pilot.press("enter")
+        await asks(shown)
+        shown.later(600)
+        await shown.pilot.press("alt+a")
+        await shown.when(lambda: not shown.app.state.busy or bool(shown.app.state.cards), "the next")
+        shown.later(5_000)
+        await shown.pilot.press("alt+a")
+        await shown.when(lambda: not shown.app.state.busy, "the end")
+        await shown.type("/model ")
+        await shown.until("m:[bold")
+        await shown.pilot.press("ctrl+u", "ctrl+r")
+        await shown.pilot.pause()
+        await shown.pilot.press("escape", "ctrl+o")
+        await shown.pilot.pause()
+        assert "[/]" in shown.text() and shown.app.is_running
+        await shown.pilot.press("escape")
+        await shown.until(text)
+        assert "a[b].txt[bold" in shown.rows()[0]
