@@ -16,6 +16,7 @@ from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.driver import Paste
 from lmx.tui.terminal.look import query_look
 from lmx.tui.terminal.signals import run_in_terminal
+from lmx.tui.terminal.tty import NoTerminal
 
 SEEN = Path(os.environ["SEEN"])
 HOSTILE = "cells: \x1b[41m\x1b]52;c;aGFjaw==\x07\x1b]0;owned\x07\x9b31m\u202e[red]x[/]"
@@ -83,6 +84,7 @@ class SmallApp(TerminalApp):
     def on_mount(self) -> None:
         self.query_one(Keys).focus()
         seen(f"look {self.look.theme} {self.look.depth} {self.look.colours}")
+        seen(f"task factory {asyncio.get_running_loop().get_task_factory()}")
         if os.environ.get("TICK"):
             self.set_interval(0.02, self.tick)
 
@@ -117,9 +119,15 @@ async def cleanup() -> None:
 
 
 async def main() -> int:
+    if "EAGER" in os.environ:  # as on Python 3.12 and up
+        asyncio.eager_task_factory = lambda loop, coro, **how: asyncio.Task(coro, loop=loop, **how)
     look = await query_look()
     crash = Path(os.environ["CRASH"]) if "CRASH" in os.environ else None
-    return await run_in_terminal(SmallApp(look=look, crash_directory=crash), cleanup)
+    try:
+        return await run_in_terminal(SmallApp(look=look, crash_directory=crash), cleanup)
+    except NoTerminal as error:
+        seen(str(error))
+        return 2
 
 
 if __name__ == "__main__":

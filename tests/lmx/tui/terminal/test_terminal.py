@@ -65,6 +65,20 @@ def test_trm_1_with_stdout_redirected_the_controlling_terminal_is_used(start: St
     assert (tmp_path / "out").read_bytes() == b""
 
 
+def test_trm_2_without_any_terminal_the_host_hears_of_it(start: Start, seen: Callable[[], list[str]]) -> None:
+    """TRM-2: no stdin, no stdout and no controlling terminal: an error of its own, and no crash report."""
+    screen = start(ready=False, shell="exec setsid --wait {app} < /dev/null > /dev/null")
+    screen.wait()
+    screen.until(lambda: any("no terminal" in line for line in seen()))
+    assert b"\x1b" not in screen.log
+
+
+def test_tst_6_the_loop_keeps_its_tasks(start: Start, seen: Callable[[], list[str]]) -> None:
+    """TST-6: Textual makes the loop's tasks eager on newer Pythons; the engine's loop stays as it was."""
+    start(EAGER="1")
+    assert "task factory None" in seen()
+
+
 WAYS_OUT: list[tuple[str, Callable[[Screen], object], int]] = [
     ("quit", lambda s: s.send("q"), 0),
     ("SIGTERM", lambda s: s.kill(signal.SIGTERM), 143),
