@@ -43,7 +43,7 @@ class Pages(Widget, can_focus=True, inherit_bindings=False):
         wanted = (self._number, self.size.width, self._wrapped)
         if wanted != self._laid_out:
             self._laid_out, self._lines = wanted, []
-            for line in self._outputs[self._number][1].split("\n"):
+            for line in self._outputs[self._number][1].rstrip("\n").split("\n"):
                 plain = without_tabs(line)
                 width = self.size.width
                 spans = wrap(plain, width, width) if self._wrapped else [(0, len(plain))]

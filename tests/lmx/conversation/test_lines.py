@@ -16,9 +16,6 @@ def kinds(made: list) -> list[str]:
     return [type(e).__name__ for e in made]
 
 
-# --- sending ----------------------------------------------------------------------------------------------------------
-
-
 def test_idle_enter_sends_once_and_clears():
     talk = Talk()
     made = talk.say("fix the test")
@@ -77,9 +74,6 @@ def test_a_prompt_that_is_refused_comes_back():
     talk.type("another")
     talk.tell(msg.Rejected(sent.draft, "no"))
     assert talk.composer.text == "another" and talk.state.stash[-1].text == "secret plan"
-
-
-# --- steering ---------------------------------------------------------------------------------------------------------
 
 
 def test_cmp_31_enter_during_a_turn_is_a_steer_in_a_box_at_the_end():
@@ -147,9 +141,6 @@ def _finish(talk: Talk) -> list:
     return talk.tell(events.Finished(stop_reason="stop"))
 
 
-# --- before there is a session ---------------------------------------------------------------------------------------
-
-
 def test_lay_9_enter_before_the_session_is_ready_is_sent_then():
     """LAY-9, C1-24: typing and Enter already work."""
     talk = Talk(ready=False)
@@ -197,9 +188,6 @@ def test_c9_3_a_switch_that_fails_leaves_the_session():
     assert talk.state.life == "ready" and "process 7" in talk.text() and "one" in talk.text()
 
 
-# --- commands ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "line, sent",
     (("//etc is text", "/etc is text"), ("/usr/bin/env python", "/usr/bin/env python"), ("a /quit b", "a /quit b")),
@@ -208,15 +196,6 @@ def test_cmd_2_what_looks_like_a_command_and_is_none(line, sent):
     """CMD-2: a doubled slash, or a path."""
     talk = Talk()
     assert [e.text for e in talk.say(line) if isinstance(e, fx.Prompt)] == [sent]
-
-
-def test_cmp_24_an_unknown_command_is_reported_and_not_sent():
-    """CMP-24, CMD-3: with the closest name; the line is there again with Up."""
-    talk = Talk()
-    made = talk.say("/modle x")
-    assert not [e for e in made if isinstance(e, fx.Prompt | fx.Run)] and "/model" in talk.text()
-    talk.tell(msg.Older())
-    assert talk.composer.text == "/modle x"
 
 
 def test_an_idle_command_during_a_turn_stays_in_the_composer():
@@ -239,9 +218,6 @@ def test_quitting_during_a_turn_warns_once():
     assert kinds(talk.tell(msg.QuitAsked())) == [] and "/quit again" in talk.text()
     assert kinds(talk.tell(msg.QuitAsked())) == ["Quit"]
     assert kinds(Talk().tell(msg.QuitAsked())) == ["Quit"]
-
-
-# --- Esc and Ctrl-C -------------------------------------------------------------------------------------------------
 
 
 def test_cmp_8_one_thing_a_press_in_order():
@@ -305,9 +281,6 @@ def test_cmp_9_idle_ctrl_c_stashes_arms_and_quits_the_second_time(delay, quits):
     assert any("Ctrl-C again quits" in e.text for e in made if isinstance(e, fx.Flash))
     assert talk.composer.blank and talk.state.stash[-1].text == "precious"
     assert ("Quit" in kinds(talk.later(delay).tell(msg.Interrupt()))) is quits
-
-
-# --- history --------------------------------------------------------------------------------------------------------
 
 
 def test_cmp_10_up_recalls_what_was_put_aside_before_what_was_sent():
@@ -378,121 +351,3 @@ def test_cmp_22_the_search_panel_finds_and_never_sends():
     talk.tell(msg.SearchHistory())
     assert not [e for e in talk.enter() if isinstance(e, fx.Prompt)]
     assert talk.composer.text == "make test" and talk.state.stash[-1].text == "draft"
-
-
-# --- menus -------------------------------------------------------------------------------------------------------------
-
-
-def test_cmp_24_the_menu_matches_and_the_exact_name_is_first():
-    """CMP-24: by beginning, then by letters in order; Tab fills, Enter runs."""
-    talk = Talk()
-    talk.type("/")
-    assert [row[0] for row in talk.state.menu.rows][:2] == ["/help", "/model"]
-    talk.type("qt")
-    assert [row[0] for row in talk.state.menu.rows] == ["/quit"]
-    talk.tell(msg.Complete())
-    assert talk.composer.text == "/quit"
-    assert [e.command for e in talk.enter() if isinstance(e, fx.Run)] == ["quit"]
-
-
-def test_cmp_24_enter_takes_the_highlighted_command():
-    talk = Talk()
-    talk.type("/ne")
-    assert [e.command for e in talk.enter() if isinstance(e, fx.Run)] == ["new"]
-    assert talk.composer.blank
-
-
-def test_cmp_24_a_command_that_asks_opens_its_menu():
-    """CMP-24, CMP-25: models are fetched elsewhere and the menu fills when they are there."""
-    talk = Talk()
-    talk.type("/model")
-    made = talk.enter()
-    assert [e.kind for e in made if isinstance(e, fx.Need)] == ["models"]
-    assert talk.composer.text == "/model " and talk.state.menu.loading
-    talk.tell(msg.Offered("models", (("openai:a", ""), ("anthropic:b", ""))))
-    talk.tell(msg.Newer())
-    made = talk.enter()
-    assert [(e.command, e.argument) for e in made if isinstance(e, fx.Run)] == [("model", "anthropic:b")]
-
-
-def test_the_argument_menu_narrows_with_what_is_typed():
-    talk = Talk()
-    talk.type("/model ")
-    talk.tell(msg.Offered("models", (("openai:gpt", ""), ("anthropic:claude", ""))))
-    talk.type("clau")
-    assert [row[0] for row in talk.state.menu.rows] == ["anthropic:claude"]
-    talk.tell(msg.Escape())
-    made = talk.enter()
-    assert [e.argument for e in made if isinstance(e, fx.Run)] == ["clau"]
-
-
-def test_up_and_down_move_in_the_menu_and_alt_up_is_history():
-    talk = Talk()
-    talk.prompt("sent")
-    talk.finish()
-    talk.type("/")
-    talk.tell(msg.Newer())
-    assert talk.state.menu.selected == 1
-    talk.tell(msg.Older())
-    talk.tell(msg.Older())
-    assert talk.state.menu.selected == len(talk.state.menu.rows) - 1
-    talk.tell(msg.Older(direct=True))
-    assert talk.composer.text == "sent"
-
-
-# --- the frame -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "path, shown",
-    (
-        ("/home/me", "~"), ("/home/me/shop", "~/shop"), ("/home/meta", "/home/meta"), ("/tmp/a\x1bb", "/tmp/a?b"),
-        ("/home/me/Documents/code/long/shop", "~/Documents/code/long/shop"),
-        ("/home/me/Documents/code/projects/webshop", "~/D/c/p/webshop"),
-        ("/srv/" + "deep/" * 20 + "end", "…/end"),
-    ),
-)  # fmt: skip
-def test_lay_1_directories_are_short_and_clean(path, shown):
-    """LAY-1: home as ~, parents by their first letter, then only the last."""
-    assert frame.directory(path, "/home/me") == shown
-
-
-def test_lay_2_the_header_names_the_session_and_drops_from_the_right():
-    """LAY-2: its name, never its id."""
-    talk = Talk()
-    forms = frame.header(talk.state, version="0.1.0", where="~/shop")
-    assert forms[0] == ["lmx (v0.1.0)", "~/shop", "amber-otter", "openai", "mock-model"]
-    assert "openai" not in forms[1] and all("s1" not in form for form in forms)
-
-
-def test_the_status_line_is_made_of_what_is_known():
-    """GEN-7, APR-9: the mode always, the context as far as it is known, cost unmeasured and never 0."""
-    talk = Talk()
-    talk.prompt()
-    assert frame.status(talk.state) == ["⏵ ask", "context 0", "session 0 tok", "$0.0000"]
-    talk.answer("x")
-    assert frame.status(talk.state, "copied")[0] == "copied"
-    assert frame.status(talk.state) == ["⏵ ask", "context 1.5k/?", "session 1.5k tok", "cost unmeasured"]
-    talk.tell(events.ContextPosition(tokens=18_100, window=200_000, fraction=0.09, measured=True))
-    assert frame.status(talk.state)[1] == "context 18.1k/200.0k (9%)"
-
-
-def test_apr_9_the_mode_changes_with_a_word():
-    talk = Talk()
-    assert kinds(talk.tell(msg.NextMode())) == ["CycleMode"]
-    made = talk.tell(msg.ModeChanged("accept_edits"))
-    assert "file edits" in made[0].text and frame.status(talk.state)[0] == "⏵ accept edits"
-
-
-@pytest.mark.parametrize(
-    "mode, must_say",
-    (
-        ("ask", ("asks you", "not sandboxed")), ("full_auto", ("without asking", "not sandboxed")),
-        ("read_only", ("nothing but reading",)), ("accept_edits", ("file edits", "not sandboxed")),
-    ),
-)  # fmt: skip
-def test_apr_10_the_banner_says_what_runs_unasked_and_that_nothing_is_sandboxed(mode, must_say):
-    """APR-10, C1-25: one row at the start, in words."""
-    talk = Talk(ready=False)
-    talk.tell(msg.Opened(session_id="s", name="n", model="m:m", mode=mode))
-    assert all(words in talk.text() for words in must_say)

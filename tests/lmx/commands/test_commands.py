@@ -1,0 +1,104 @@
+"""The slash commands: what they ask of the screen, without one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lmx.commands import COMMANDS, Command
+
+
+class Asked:
+    """Records what a command does."""
+
+    def __init__(self, model: str = "m:m", sessions: list[tuple[str, str]] | None = None):
+        self.done: list[tuple] = []
+        self._model, self._sessions = model, sessions or []
+
+    def say(self, text: str, tone: str = "plain") -> None:
+        self.done.append(("say", text))
+
+    def decide(self, verdict: str, which: str, reason: str) -> None:
+        self.done.append((verdict, which, reason))
+
+    def cancel(self) -> None:
+        self.done.append(("cancel",))
+
+    def take_back(self) -> None:
+        self.done.append(("take back",))
+
+    def quit(self) -> None:
+        self.done.append(("quit",))
+
+    def model(self) -> str:
+        return self._model
+
+    async def set_model(self, spec: str) -> None:
+        self.done.append(("model", spec))
+
+    async def new(self) -> None:
+        self.done.append(("new",))
+
+    async def resume(self, ref: str) -> None:
+        self.done.append(("resume", ref))
+
+    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
+        self.done.append(("sessions", everywhere))
+        return self._sessions
+
+    def keys(self) -> list[tuple[str, str]]:
+        return [("Ctrl-X", "does x")]
+
+
+def named(name: str) -> Command:
+    return next(c for c in COMMANDS if c.name == name)
+
+
+def perform(name: str, argument: str = "", **asked) -> list[tuple]:
+    act = Asked(**asked)
+    command = named(name)
+    assert command.check(argument) is None
+    asyncio.run(command.perform(act, argument))
+    return act.done
+
+
+@pytest.mark.parametrize(
+    "name, argument, done",
+    (
+        ("approve", "", [("allow", "", "")]), ("approve", "all", [("allow", "all", "")]),
+        ("deny", "", [("deny", "", "")]), ("deny", "c1 not that way", [("deny", "c1", "not that way")]),
+        ("cancel", "", [("cancel",)]), ("unsteer", "", [("take back",)]), ("quit", "", [("quit",)]),
+        ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
+        ("model", "openai:gpt-5-mini", [("model", "openai:gpt-5-mini")]),
+    ),
+)  # fmt: skip
+def test_what_a_command_asks_for(name, argument, done):
+    assert perform(name, argument) == done
+
+
+def test_bare_model_and_resume_show():
+    """tui.md 4: shown as transcript rows."""
+    assert "m:m" in perform("model")[0][1] and "no model" in perform("model", model="")[0][1]
+    listed = perform("resume", "all", sessions=[("amber-otter", "2 turns")])
+    assert listed == [("sessions", True), ("say", "amber-otter  2 turns")]
+    assert "no stored sessions" in perform("resume")[1][1]
+
+
+def test_help_lists_every_command_in_order_and_the_keys():
+    """tui.md 4: commands in table order, then the keys as they are."""
+    text = perform("help")[0][1]
+    places = [text.index(f"/{c.name}") for c in COMMANDS]
+    assert places == sorted(places) and "Ctrl-X  does x" in text
+    assert perform("help", "quit")[0][1].startswith("/quit") and "/exit" in perform("help", "/exit")[0][1]
+
+
+@pytest.mark.parametrize("name", ("new", "cancel", "unsteer", "quit"))
+def test_an_argument_too_many_is_a_sentence(name):
+    assert name in (named(name).check("what") or "")
+    assert "nonsense" in (named("help").check("nonsense") or "")
+
+
+def test_every_command_can_be_listed():
+    names = [name for c in COMMANDS for name in (c.name, *c.aliases)]
+    assert len(names) == len(set(names)) and all(c.summary and c.when for c in COMMANDS)
