@@ -185,11 +185,14 @@ async def test_met_5_cancel_while_a_stop_hook_thinks():
 
 
 async def test_met_1_cancel_while_a_prompt_hook_thinks_means_it_never_began():
-    asked = asyncio.Event()
+    asked, given_up = asyncio.Event(), asyncio.Event()
 
     async def slow(text, context):
         asked.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.set()
 
     async with world([complete("never")], hooks=[("user_prompt", slow)]) as w, w.session.subscribe() as heard:
         prompting = asyncio.get_running_loop().create_task(w.session.prompt("go"))
@@ -197,6 +200,7 @@ async def test_met_1_cancel_while_a_prompt_hook_thinks_means_it_never_began():
         await w.session.cancel()
         with pytest.raises(Cancelled):
             await prompting
+        await w.until(given_up.is_set)
         assert w.types() == ["session"] and heard.get_nowait_all() == []
         assert (await w.session.info()).status == "idle"
 

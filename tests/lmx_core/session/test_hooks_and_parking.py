@@ -335,6 +335,37 @@ async def test_pk_2_tk_2_nobody_answering_is_a_refusal_exactly_when_the_time_is_
         assert [a["status"] for a in w.of("approval")] == ["pending", "timed_out"]
 
 
+class Bell:
+    """A clock whose timers cannot be taken back in time: they ring when they are told to."""
+
+    def __init__(self):
+        self.ringing = []
+
+    def now_ms(self):
+        return 1_764_500_000_000
+
+    def call_later(self, ms, callback):
+        self.ringing.append((ms, callback))
+        return self
+
+    def cancel(self):
+        pass
+
+
+async def test_pk_1_an_answer_just_before_the_time_is_up_is_the_one_that_counts():
+    bell = Bell()
+    async with world([tool_call("echo", id="c"), complete("ok")], tools=[Echo()], hooks=[ASK], clock=bell) as w:
+        await w.session.prompt("go")
+        await w.until_parked()
+        await w.session.resolve_tool("c", Allow())
+        for ms, callback in bell.ringing:
+            if ms == 300_000:
+                callback()
+        await w.until(lambda: len(w.provider.requests) == 2)
+        assert [a["status"] for a in w.of("approval")] == ["pending", "allowed"]
+        assert w.session.down is None
+
+
 async def test_pk_2_forever_never_times_out():
     async with world([tool_call("echo", id="c")], tools=[Echo()], hooks=[ASK], approval_timeout_ms=FOREVER) as w:
         await w.session.prompt("go")
