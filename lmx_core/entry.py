@@ -18,6 +18,10 @@ TYPES = frozenset(
 )
 """Every type a reader of this release understands. A transcript with another is refused, never half read (TR-5)."""
 
+LEVELS = 100
+"""How deep a JSON value that comes from outside may be nested; an entry, which holds such values, twice as deep. Whoever reads,
+copies or shows one walks it recursively, and Python's stack ends before the formats' own limits do."""
+
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """`id` is a ULID; `seq` counts from 0; `parent_id` is the entry before; `at` is UTC in ISO 8601 with milliseconds.
@@ -51,24 +55,22 @@ def make(
     """A checked entry. Raises ValueError for an unknown type or for what JSON cannot hold; text is made valid UTF-8."""
     if type not in TYPES:
         raise ValueError(f"unknown entry type {type!r}")
-    try:
-        payload, meta = json_shaped(payload, "payload"), json_shaped(meta or {}, "meta")
-    except RecursionError:
-        raise ValueError("payload is nested too deeply to be written as JSON") from None
     return Entry(
         id=id,
         seq=seq,
         type=type,
-        payload=payload,
+        payload=json_shaped(payload, "payload", 2 * LEVELS),
         at=format_time(at_ms),
         parent_id=parent_id,
-        usage=None if usage is None else json_shaped(usage, "usage"),
-        meta=meta,
+        usage=None if usage is None else json_shaped(usage, "usage", 2 * LEVELS),
+        meta=json_shaped(meta or {}, "meta", 2 * LEVELS),
     )
 
 
-def json_shaped(value: Any, where: str = "value") -> Any:
+def json_shaped(value: Any, where: str = "value", levels: int = LEVELS) -> Any:
     """`value` if JSON can hold it (tuples become lists, lone surrogates U+FFFD); otherwise ValueError naming the place.
+
+    It may be nested `levels` deep.
 
     Returns the same object when nothing had to change, so checking costs no copy.
     """
@@ -80,21 +82,23 @@ def json_shaped(value: Any, where: str = "value") -> Any:
         if not math.isfinite(value):
             raise ValueError(f"{where} is {value}, which JSON cannot hold")
         return value
+    if levels == 0 and isinstance(value, (dict, list, tuple)):
+        raise ValueError(f"{where[:80]} is nested too deeply to be written as JSON")
     if isinstance(value, dict):
-        return _shaped_dict(value, where)
+        return _shaped_dict(value, where, levels - 1)
     if isinstance(value, (list, tuple)):
-        items = [json_shaped(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        items = [json_shaped(item, f"{where}[{i}]", levels - 1) for i, item in enumerate(value)]
         return value if isinstance(value, list) and all(a is b for a, b in zip(items, value, strict=True)) else items
     raise ValueError(f"{where} is a {type(value).__name__}, which JSON cannot hold")
 
 
-def _shaped_dict(value: dict[Any, Any], where: str) -> dict[str, Any]:
+def _shaped_dict(value: dict[Any, Any], where: str, levels: int) -> dict[str, Any]:
     shaped: dict[str, Any] = {}
     same = True
     for key, item in value.items():
         if not isinstance(key, str):
             raise ValueError(f"{where} has a key of type {type(key).__name__}; keys are strings")
-        new_key, new_item = valid_text(key), json_shaped(item, f"{where}.{key}")
+        new_key, new_item = valid_text(key), json_shaped(item, f"{where}.{key}", levels)
         same = same and new_key is key and new_item is item
         shaped[new_key] = new_item
     return value if same else shaped

@@ -61,12 +61,14 @@ def test_tr_3_what_json_cannot_hold_is_refused_by_place(payload: dict[str, Any],
         make(meta=payload)
 
 
-def test_tr_3_a_value_nested_without_end_is_refused() -> None:
+@pytest.mark.parametrize("levels", [250, 100_000])
+def test_tr_3_a_value_nested_without_end_is_refused(levels: int) -> None:
     deep: list[Any] = []
-    for _ in range(100_000):
+    for _ in range(levels):
         deep = [deep]
-    with pytest.raises(ValueError, match="nested too deeply"):
-        make(payload={"deep": deep})
+    for field in ("payload", "usage", "meta"):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            make(**{field: {"deep": deep}})
 
 
 def test_an_unknown_type_is_refused() -> None:

@@ -7,13 +7,14 @@ key's origin, which is why a new protocol is one file and joins the conformance 
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from lmx_core.entry import Entry, json_shaped
+from lmx_core.entry import LEVELS, Entry, json_shaped
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import Reported
 from lmx_core.request import Request, ToolSpec
@@ -95,6 +96,8 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
     The fast way refuses two things that servers do send and that repeating the request would not cure, bad UTF-8 and half a
     surrogate pair; those go a slower way. What that leaves in a text is mended when the text is emitted.
     """
+    if _is_deep(data):
+        raise _unreadable(data)
     try:
         return decoder.decode(data)
     except msgspec.DecodeError:
@@ -102,21 +105,45 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
     try:
         loose = json.loads(data.decode("utf-8", "replace"))
         value: T = msgspec.convert(loose, decoder.type, strict=False)
-    except (ValueError, RecursionError, msgspec.ValidationError):
-        raise Malformed(f"sent an event that cannot be read: {data[:120].decode('utf-8', 'replace')}") from None
+    except (ValueError, msgspec.ValidationError):
+        raise _unreadable(data) from None
     return value
+
+
+def _unreadable(data: bytes) -> Malformed:
+    return Malformed(f"sent an event that cannot be read: {data[:120].decode('utf-8', 'replace')}")
+
+
+_NESTING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def _is_deep(data: bytes) -> bool:
+    """Is this JSON nested deeper than the transcript keeps? Decoded all the same, one answer would end the session."""
+    if data.count(b"[") + data.count(b"{") <= LEVELS:
+        return False
+    depth = 0
+    for found in _NESTING.finditer(data):
+        if (mark := found[0]) in b"[{":
+            depth += 1
+            if depth > LEVELS:
+                return True
+        elif mark in b"]}":
+            depth -= 1
+    return False
 
 
 def arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """A call's arguments: `(the object, None)`, or `({}, why not)`. Nothing at all means no arguments."""
     if not text.strip():
         return {}, None
+    if _is_deep(text.encode("utf-8", "surrogatepass")):
+        return {}, f"the arguments are nested more than {LEVELS} levels deep"
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         try:
             value = json_shaped(json.loads(text))
-        except (ValueError, RecursionError):
+        except ValueError:
             return {}, f"the arguments are not JSON: {error}"
     if not isinstance(value, dict):
         return {}, f"the arguments are not one JSON object but {type(value).__name__}"

@@ -59,6 +59,9 @@ async def test_ll_7_parallel_calls_with_split_arguments(adapter: Adapter) -> Non
         ("{} {}", None),
         ("", {}),
         ('{"command": "echo \\ud83d"}', {"command": "echo \ufffd"}),
+        ('{"command": ' + "[" * 100_000 + "]" * 100_000 + "}", None),
+        ('{"command": ' + '{"a":' * 600 + "1" + "}" * 601, None),
+        ('{"command": "%s"}' % ("[{" * 600), {"command": "[{" * 600}),
     ),
 )
 async def test_ll_7_arguments_that_are_not_one_json_object(

@@ -211,7 +211,12 @@ def test_dialects_of_thinking_and_text(chunks: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    (b"{", b"[]", b'"x"', b'{"choices": 5}', b"<html>", b'{"choices":[{"delta":{"tool_calls":[{"index":"x"}]}}]}'),
+    (
+        *(b"{", b"[]", b'"x"', b'{"choices": 5}', b"<html>", b'{"choices":[{"delta":{"tool_calls":[{"index":"x"}]}}]}'),
+        b'{"choices":[],"usage":{"kept":%s}}' % (b"[" * 600 + b"]" * 600),
+        b'{"choices":[],"skipped":%s}' % (b"[" * 100_000 + b"]" * 100_000),
+    ),
+    ids=lambda bad: bad[:40].decode(),
 )
 def test_what_is_no_chunk_is_malformed(bad: bytes) -> None:
     with pytest.raises(Malformed):
