@@ -141,6 +141,8 @@ async def test_c36_a_named_place_is_searched_even_if_it_is_ignored(tree, environ
 
 async def test_c36_a_named_path_is_searched_even_if_it_is_ignored(tree, environment):
     assert await found("grep", tree, environment, pattern="x", path="dist") == ["dist/app.js", "1:x = 1"]
+    make(tree, {"dist/deep/debug.log": "x = 2\n"})  # ignored by a rule of its own, too
+    assert await found("glob", tree, environment, pattern="dist/**") == ["dist/app.js", "dist/deep/debug.log"]
     assert await found("grep", tree, environment, pattern="secret", path=".env") == [".env", "1:x=secret"]
     assert await found("glob", tree, environment, pattern="*", path="node_modules") == ["node_modules/m/i.js"]
 

@@ -411,8 +411,8 @@ async def test_a_timeout_error_of_the_tools_own_is_no_deadline():
 # Cancellation and crashes
 
 
-async def test_d_17_cancellation_passes_through():
-    """D-17: the caller's cancellation is not swallowed, and the tool has ended when it arrives."""
+async def test_d_17_cancellation_passes_through(caplog):
+    """D-17: the caller's cancellation is not swallowed, is no crash, and the tool has ended when it arrives."""
     begun, ended = asyncio.Event(), []
 
     async def body(args, ctx):
@@ -427,7 +427,7 @@ async def test_d_17_cancellation_passes_through():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ended == [True]
+    assert ended == [True] and "crashed" not in caplog.text
 
 
 async def test_d_17_a_tool_that_swallows_its_cancellation_does_not_hold_the_call(monkeypatch, caplog):
