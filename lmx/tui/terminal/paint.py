@@ -190,11 +190,12 @@ def _changed(y: int, old: Row, new: Row) -> str:
         new = ((new[0][0], new[0][1][same:]), *new[1:])
         old = ((old[0][0], old[0][1][same:]), *old[1:])
     to_end = not kept
-    if len(old) == len(new) == 1 and old[0][0] == new[0][0] and old[0][1].isascii() and new[0][1].isascii():
-        a, b = old[0][1], new[0][1]
-        same = _same_start(a[::-1], b[::-1]) if len(a) == len(b) else 0
-        if same and not b[: len(b) - same].endswith("    "):  # blanks up to the edge are erased, not sent
-            new, to_end = ((new[0][0], b[: len(b) - same]),), False
+    if old and new and old[-1][0] == new[-1][0] and old[-1][1].isascii() and new[-1][1].isascii():
+        look, text = new[-1]
+        same = _same_start(old[-1][1][::-1], text[::-1])
+        text = text[: len(text) - same]
+        if same and not (to_end and not look and text.endswith("    ")):  # blanks up to the edge are erased, not sent
+            new, to_end = (*new[:-1], (look, text)), False
     return f"\x1b[{y + 1};{column + 1}H{_runs(new, to_end)}"
 
 
