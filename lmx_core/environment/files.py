@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 
 from lmx_core.environment.base import STREAM_CHUNK_BYTES, DirEntry, FileError, Written
@@ -91,7 +90,7 @@ def _replace(parent: int, place: Place, data: bytes) -> Written | FileError:
     before = _status(parent, name)
     if before is not None and (refusal := _unwritable(parent, place, before)):
         return refusal
-    temporary = f".lmx-{secrets.token_hex(8)}"
+    temporary = f".lmx-{os.urandom(8).hex()}"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=parent)
     try:
         with os.fdopen(fd, "wb") as file:

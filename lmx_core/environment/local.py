@@ -7,7 +7,6 @@ operations. A host with several tenants gives each an environment of its own kin
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -27,6 +26,8 @@ from lmx_core.environment.base import (
 from lmx_core.environment.credentials import CredentialPolicy, Inherit, check_policy, command_environment
 from lmx_core.environment.watchdog import Watchdog
 from lmx_core.tasks import run_in_thread
+
+_SYSTEM_PATH = ("/usr/bin", "/bin")
 
 
 class LocalEnvironment:
@@ -62,13 +63,17 @@ class LocalEnvironment:
         """The real path, if it is inside `cwd` (EN-5). For wrappers; the operations below check by themselves."""
         return confine.confined(cwd, path)
 
-    def find_bash(self) -> str | None:
-        """The shell that commands run in: `bash`, else `sh`, from the absolute entries of PATH, else from /bin."""
-        inherited = os.environ if self._environ is None else self._environ
+    @staticmethod
+    def find_bash(environ: Mapping[str, str] | None = None) -> str | None:
+        """The shell that commands run in: `bash`, else `sh`, from the absolute entries of PATH, else from /bin.
+
+        `environ` is what the commands inherit; None: the process's own.
+        """
+        inherited = os.environ if environ is None else environ
         # A relative entry would let a repository bring its own shell.
         entries = [entry for entry in inherited.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
-        search = os.pathsep.join([*entries, "/usr/bin", "/bin"])
-        return shutil.which("bash", path=search) or shutil.which("sh", path=search)
+        candidates = (f"{entry}/{shell}" for shell in ("bash", "sh") for entry in (*entries, *_SYSTEM_PATH))
+        return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - hot
 
     async def read_file(self, cwd: Path, path: str) -> bytes | FileError:
         place = confine.locate(cwd, path)
@@ -107,11 +112,11 @@ class LocalEnvironment:
         env: Sequence[EnvEntry] = (),
         max_output_bytes: float = MAX_COMMAND_OUTPUT_BYTES,
     ) -> AsyncIterator[RunEvent]:
-        shell = self.find_bash()
+        inherited = os.environ if self._environ is None else self._environ
+        shell = self.find_bash(inherited)
         if shell is None:
             yield Failed("there is neither bash nor sh on this machine, so no command can be run")
             return
-        inherited = os.environ if self._environ is None else self._environ
         events = process.run(
             [shell, "-c", "--", command],
             cwd=cwd,

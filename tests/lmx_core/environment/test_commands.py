@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmx_core.clock import FOREVER, ManualClock
-from lmx_core.environment import process
+from lmx_core.environment import local, process
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, TimedOut, closing
 from lmx_core.environment.local import LocalEnvironment
 
@@ -295,13 +295,13 @@ async def test_find_bash_prefers_bash_and_never_takes_one_from_the_project(tmp_p
     for shell in ("bash", "sh"):
         (tmp_path / "bin" / shell).write_text("#!/bin/sh\necho fake\n")
         (tmp_path / "bin" / shell).chmod(0o755)
-    assert LocalEnvironment(environ={"PATH": f"{tmp_path}/bin"}).find_bash() == f"{tmp_path}/bin/bash"
-    assert LocalEnvironment(environ={"PATH": "bin:."}).find_bash() not in (None, "bin/bash")
+    assert LocalEnvironment.find_bash({"PATH": f"{tmp_path}/bin"}) == f"{tmp_path}/bin/bash"
+    assert LocalEnvironment.find_bash({"PATH": "bin:."}) in ("/usr/bin/bash", "/bin/bash", "/usr/bin/sh", "/bin/sh")
 
 
 async def test_without_a_shell_commands_fail_with_that_diagnosis(tmp_path, monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name, path=None: None)
-    _, event = await outcome("true", tmp_path)
+    monkeypatch.setattr(local, "_SYSTEM_PATH", ())
+    _, event = await outcome("true", tmp_path, LocalEnvironment(environ={"PATH": f"{tmp_path}:bin"}))
     assert event == Failed("there is neither bash nor sh on this machine, so no command can be run")
 
 
