@@ -308,7 +308,9 @@ class _Calls:
 
     def _find(self, piece: _CallDelta, name: str | None, text: str) -> CallSlot:
         if piece.id and (known := self._by_id.get(piece.id)) is not None:
-            return known
+            elsewhere = piece.index is not None and self._by_index.get(piece.index) is not known
+            another = elsewhere and name and text.strip() and known.is_whole()  # one id for every call
+            return self._answer.slot() if another else known
         at = self._last if piece.index is None else self._by_index.get(piece.index)
         if at is None or (piece.id and at.id):
             return self._answer.slot()  # nothing there yet, or another id at the same index

@@ -65,6 +65,7 @@ VARIANTS = {
         *[piece("", index=0, id="c1", name="read"), piece('{"path":', index=0), piece('"a"}', index=0)],
         *[piece("", index=0, id="c2", name="read"), piece('{"path":', index=0), piece('"b"}', index=0), END],
     ],
+    "one id for both": [piece(A, index=0, id="c1", name="read"), piece(B, index=1, id="c1", name="read"), END],
     "c: ends with stop": [
         piece(A, index=0, id="c1", name="read"),
         piece(B, index=1, id="c2", name="read"),
