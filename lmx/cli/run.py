@@ -22,10 +22,11 @@ from lmx.output import result
 from lmx.output.result import Outcome
 from lmx.output.stream import StreamOutput
 from lmx.output.text import JsonOutput, TextOutput
-from lmx_core import Entry, Runtime, Session, Usage, events
+from lmx_core import Entry, Runtime, Session, events
 from lmx_core.errors import Cancelled, Failure, HookDenied, LmxError, SessionDown
 from lmx_core.names import name_of
 from lmx_core.providers.catalog import BY_NAME
+from lmx_core.transcript.replay import spent
 
 Output = TextOutput | StreamOutput
 _FORMATS: dict[str, type[Output]] = {"text": TextOutput, "json": JsonOutput, "stream-json": StreamOutput}
@@ -149,7 +150,7 @@ class Told:
             stop_reason=self.finished.stop_reason if self.finished else "error",
             detail=self.finished.detail if self.finished else {},
             failure=self.failure,
-            usage=Usage.sum(Usage.from_dict(entry.usage) for entry in self.entries if entry.usage),
+            usage=spent(self.entries),
             entries=self.entries,
         )
         if self.failed is None:

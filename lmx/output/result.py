@@ -59,12 +59,16 @@ def outcome(
 ) -> Outcome:
     """Reads how a prompt ended from what the session said and wrote during it."""
     reason = "max_requests" if stop_reason == "budget" and detail.get("kind") == "requests" else stop_reason
+    text = final_text(entries)
     category, sentence = _verdict(reason, detail, failure, model, session_id)
+    if category is None and not text.strip():
+        category = "provider"
+        sentence = f"{model} ended its turn without an answer; to go on: lmx run --resume {session_id} continue"
     return Outcome(
         session_id=session_id,
         name=name,
         model=model,
-        text=final_text(entries),
+        text=text,
         stop_reason=reason,
         usage=usage,
         requests=sum(entry.type == "request" for entry in entries),

@@ -20,7 +20,7 @@ from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.subscribers import Subscription
-from lmx_core.transcript.replay import latest_assistant_text
+from lmx_core.transcript.replay import latest_assistant_text, spent
 from lmx_core.usage import Usage
 from lmx_core.verdict import Allow, Deny, Rewrite
 
@@ -101,12 +101,11 @@ class Session:
         raise SessionDown(self.down or "stopped")
 
     def _result(self, written: list[Entry], stop_reason: str, failure: Failure | None) -> PromptResult:
-        answers = [entry for entry in written if entry.type == "assistant"]
         return PromptResult(
             text=latest_assistant_text(written),
             stop_reason=stop_reason,
             error=failure,
-            usage=Usage.sum(Usage.from_dict(entry.usage or {}) for entry in answers),
+            usage=spent(written),
             entries=written,
             session_id=self.id,
         )

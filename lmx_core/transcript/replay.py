@@ -7,6 +7,7 @@ from typing import Any
 
 from lmx_core.calls import ToolCall
 from lmx_core.entry import Entry
+from lmx_core.usage import Usage
 
 CONVERSATION = frozenset({"user", "assistant", "tool_result", "system"})
 """The types a model may be shown. The rest tells what happened around them."""
@@ -33,6 +34,13 @@ def in_conversation(entry: Entry) -> bool:
 def requests(entries: Iterable[Entry]) -> list[Entry]:
     """Every request that was made, retries included."""
     return [entry for entry in entries if entry.type == "request"]
+
+
+def spent(entries: Sequence[Entry]) -> Usage:
+    """What the requests among these entries used. A request whose usage never came makes the cost unknown (BU-5)."""
+    told = [Usage.from_dict(entry.usage) for entry in entries if entry.usage is not None]
+    untold = len(requests(entries)) - len(told)
+    return Usage.sum([*told, Usage()] if untold > 0 else told)
 
 
 def text_of(entry: Entry) -> str:

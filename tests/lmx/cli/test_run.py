@@ -26,6 +26,7 @@ HTTP_400 = {"kind": "http", "status": 404, "message": "no such model", "repeat":
     [
         ([{"text": "whole"}], [], 0, None, "stop"),
         ([{"text": "cut of", "stop_reason": "length"}], [], 1, "other", "length"),
+        ([{"text": " \n"}], [], 6, "provider", "stop"),
         (LOOP, ["--max-turns", "2"], 4, "limit", "max_turns"),
         (LOOP, ["--max-requests", "2"], 4, "limit", "max_requests"),
         (LOOP, [], 4, "limit", "no_progress"),
@@ -46,6 +47,14 @@ def test_an_ending_and_its_status(
     assert told["session_id"] in done.stderr and KEY not in done.stdout + done.stderr
     if category:
         assert told["error"]["message"] in done.stderr
+
+
+def test_a_cost_nobody_told_is_unknown(program: Program) -> None:
+    """C2-9, C2-14: a request that failed may have been paid for."""
+    with serve(program, {"text": "x", "faults": [HTTP_400]}) as model:
+        done = program.ask(model, "run", "go", "--output-format", "json")
+    usage = json.loads(done.stdout)["usage"]
+    assert usage["cost_usd"] is None and usage["pricing"] == {"status": "unknown"} and "cost unknown" in done.stderr
 
 
 def test_an_unreachable_server_is_named_with_a_fix(program: Program) -> None:

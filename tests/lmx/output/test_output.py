@@ -51,7 +51,14 @@ def failing(category: str, code: str = "http") -> Failure:
 @pytest.mark.parametrize(
     ("ended", "status", "category", "reason", "facts"),
     [
-        (outcome(), 0, None, "stop", []),
+        (outcome(entries=(answer("Done."),)), 0, None, "stop", []),
+        (
+            outcome(entries=(answer(" \n"),)),
+            6,
+            "provider",
+            "stop",
+            ["without an answer", "lmx run --resume 01J continue"],
+        ),
         (outcome("length"), 1, "other", "length", ["lmx run --resume 01J continue"]),
         (outcome("content_filter"), 1, "other", "content_filter", ["content filter"]),
         (outcome("max_turns", used=3, limit=3), 4, "limit", "max_turns", ["3", "--max-turns", "LMX_MAX_TURNS"]),

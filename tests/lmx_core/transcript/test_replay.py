@@ -13,11 +13,13 @@ from lmx_core.transcript.replay import (
     in_conversation,
     latest_assistant_text,
     requests,
+    spent,
     stop_hook,
     text_of,
     unanswered_calls,
     validate,
 )
+from lmx_core.usage import Usage
 
 
 def talk() -> Conversation:
@@ -52,6 +54,18 @@ def test_rs_5_a_wrong_parent_and_a_wrong_seq_are_found():
     assert len(validate(entries)) == 1
     entries[2] = msgspec.structs.replace(talk().entries[2], seq=7, parent_id=entries[1].id, id=entries[2].id)
     assert [problem for problem in validate(entries) if "seq 7 where 2 belongs" in problem]
+
+
+def test_bu_5_one_request_without_usage_makes_the_cost_unknown():
+    """BU-5: whether it came to an answer or not; of no request at all the cost is known."""
+    assert spent([]).cost_usd == 0.0
+    conversation, priced = Conversation(), {"input_tokens": 3, "cost_usd": 0.5}
+    for told in (priced, priced, None):
+        conversation.add("request", id="r")
+        conversation.entries.append(msgspec.structs.replace(conversation.answer("x"), usage=told))
+    answered = [entry for entry in conversation.entries if entry.type == "request" or entry.usage is not None]
+    assert spent(answered[:4]) == Usage(input_tokens=6, cost_usd=1.0)
+    assert spent(answered).input_tokens == 6 and spent(answered).cost_usd is None
 
 
 def test_rs_5_requests_and_the_latest_answer():
