@@ -28,6 +28,8 @@ MAX_LINE_CHARS = 300
 MAX_TEXT_BYTES = 29_000
 """Less than the tool's bound, which would cut out the middle."""
 
+SEARCH_TIMEOUT_MS = 30_000
+
 BATCHES = (100, 400, 1_600, 4_000)
 """Files a command: few at first, so that a common pattern is answered at once."""
 
@@ -68,11 +70,18 @@ class Grep:
         query = _query(args)
         root, listing = await _files(args, context)
         found = _Found(query, root)
+        begun = context.clock.now_ms()
         for command in _commands(query, listing):
-            ran = await run_command(context.environment, command, root.path, max_bytes=MAX_COMMAND_OUTPUT_BYTES)
+            left_ms = SEARCH_TIMEOUT_MS - (context.clock.now_ms() - begun)
+            if left_ms <= 0:
+                found.stopped = _unfinished(f"it took longer than {SEARCH_TIMEOUT_MS / 1_000:g} s")
+                break
+            ran = await run_command(
+                context.environment, command, root.path, max_bytes=MAX_COMMAND_OUTPUT_BYTES, timeout_ms=left_ms
+            )
             found.add(ran.output)
             if ran.cut is not None and not found.full:
-                found.stopped = f"not everything was searched: {ran.cut}"
+                found.stopped = _unfinished(ran.cut)
             if found.full or found.stopped:
                 break
         return Result(
@@ -279,6 +288,10 @@ def _by_file(body: bytes) -> tuple[dict[bytes, list[bytes]], list[str]]:
 
 def _place(file: bytes) -> bytes:
     return file.replace(b"/", b"\0")
+
+
+def _unfinished(why: str) -> str:
+    return f"not everything was searched: {why}"
 
 
 def _cut(text: bytes) -> str:

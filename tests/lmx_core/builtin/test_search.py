@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.tool_calls import call, context
 
-from lmx_core.builtin import search, search_tools
+from lmx_core.builtin import grep, search, search_tools
 from lmx_core.builtin.glob import Glob
 from lmx_core.builtin.grep import MAX_LINE_CHARS, Grep
 from lmx_core.environment.local import LocalEnvironment
@@ -293,6 +293,17 @@ async def test_sr_1_a_tree_that_cannot_be_listed_to_the_end_says_so(tree, system
     monkeypatch.setattr(search, "LIST_BYTES", 60)
     said = " ".join(await notes("glob", tree, system, pattern="*"))
     assert "not everything was looked at: there was more than 60 bytes of it" in said
+
+
+async def test_sr_1_a_search_that_takes_too_long_says_so(tree, system, monkeypatch):
+    monkeypatch.setattr(grep, "SEARCH_TIMEOUT_MS", 0)
+    said = await notes("grep", tree, system, pattern="x")
+    assert "[not everything was searched: it took longer than 0 s]" in said
+    monkeypatch.undo()
+    monkeypatch.setattr(grep, "MAX_COMMAND_OUTPUT_BYTES", 30)
+    assert "[not everything was searched: there was more than 30 bytes of it]" in await notes(
+        "grep", tree, system, pattern="x"
+    )
 
 
 class Remote:
