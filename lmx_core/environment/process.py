@@ -275,30 +275,37 @@ async def _events(
             await child.something()
             continue
         count += len(data)
+        yield Data(_within(data, count, max_output_bytes))
         if count > max_output_bytes:
-            yield Data(data[: len(data) - int(count - max_output_bytes)])
             await child.end()
             yield OutputLimit(max_output_bytes, left=await child.holders())
             return
-        yield Data(data)
         await (child.rest(FLOOD_REST_MS) if count > FLOOD_BYTES else asyncio.sleep(0))
+    timed_out = overdue.fired  # after this the shell has ended by itself, however long its background takes
     ended: tuple[str, ...] = ()
-    if overdue.fired:
+    if timed_out:
         await child.end()
     elif not await child.gone_within(LEFTOVER_GRACE_MS):
         ended = await run_in_thread(survivors.in_group, child.pid)
         await child.end(LEFTOVER_KILL_AFTER_MS)
-    remaining = min(PIPE_BYTES, max_output_bytes - count)
-    while remaining > 0 and (data := child.read()) is not None:
-        yield Data(data[: int(remaining)] if remaining != FOREVER else data)
-        remaining -= len(data)
+    end = min(count + PIPE_BYTES, max_output_bytes + 1)
+    while count < end and (data := child.read()) is not None:
+        count += len(data)
+        yield Data(_within(data, count, max_output_bytes))
     left = await child.holders()
-    if overdue.fired:
+    if timed_out:
         yield TimedOut(timeout_ms, left)
+    elif count > max_output_bytes:
+        yield OutputLimit(max_output_bytes, left)
     elif child.status is None:
         yield Failed("the command ended, but another part of this program collected its exit status")
     else:
         yield Exit(child.status, ended, left)
+
+
+def _within(data: bytes, count: int, most: float) -> bytes:
+    """`data`, the last of `count` bytes, without those over `most`."""
+    return data if count <= most else data[: len(data) - int(count - most)]
 
 
 def _start_failure(cwd: Path, error: OSError | ValueError) -> str:

@@ -211,6 +211,29 @@ async def test_en_2_the_default_cap_is_eight_million_bytes(tmp_path):
     assert event == OutputLimit(8_000_000) and len(output) == 8_000_000
 
 
+async def test_en_2_the_cap_holds_for_what_is_read_after_the_end(tmp_path, monkeypatch):
+    """The shell may be gone before its output is read: what is over the cap is not dropped silently."""
+    monkeypatch.setattr(process.Child, "read", read_when_ended(process.Child.read))
+    assert await outcome("printf 123456789", tmp_path, max_output_bytes=5) == (b"12345", OutputLimit(5))
+    assert await outcome("printf 12345", tmp_path, max_output_bytes=5) == (b"12345", Exit(0))
+
+
+def read_when_ended(read):
+    return lambda child: read(child) if child.status is not None else None
+
+
+async def test_a_limit_that_passes_while_the_background_is_ended_is_no_time_out(tmp_path):
+    clock = ManualClock()
+    task = asyncio.create_task(
+        outcome("sleep 300 & echo $$ > shell", tmp_path, LocalEnvironment(clock=clock), timeout_ms=9)
+    )
+    while not (tmp_path / "shell").exists() or alive(int((tmp_path / "shell").read_text() or 1)):
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
+    await clock.advance(9)
+    assert isinstance((await task)[1], Exit)
+
+
 async def test_en_2_without_a_cap_all_of_it_comes(tmp_path):
     output, event = await outcome("head -c 9000000 /dev/zero", tmp_path, max_output_bytes=FOREVER)
     assert event == Exit(0) and len(output) == 9_000_000
