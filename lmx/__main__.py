@@ -10,6 +10,7 @@ import sys
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
+import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -51,9 +52,13 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         for sentence in (*error.notices, str(error)):
             _complain(sentence)
         return error.status
-    except BrokenPipeError:
-        # The reader of our output has gone. What is still buffered must not be tried again by the interpreter's exit.
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
+            raise
+        # Nobody reads our output any more, or it goes to a full disk. The interpreter's exit must not try the rest again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.ENOSPC:
+            _complain(f"the output cannot be written: {error.strerror}")
         return exit_status.OTHER
     except KeyboardInterrupt:
         return exit_status.SIGNALLED + 2

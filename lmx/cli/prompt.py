@@ -15,6 +15,8 @@ from lmx.exit_status import CommandError, usage
 
 STDIN_FD = 0
 PATIENCE_S = 1.0
+MAX_BYTES = 64 * 1024 * 1024
+"""More than any model reads. A source that never ends would otherwise fill the memory of the machine."""
 
 
 def read(words: Sequence[str], say: Callable[[str], None]) -> str:
@@ -44,9 +46,11 @@ def _standard_input(say: Callable[[str], None]) -> str:
         if not select.select([STDIN_FD], [], [], PATIENCE_S)[0]:
             say("waiting for the end of standard input")
         with os.fdopen(STDIN_FD, "rb", closefd=False) as file:
-            data = file.read()
+            data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError):
         return ""  # closed, or a directory: nothing was piped in
+    if len(data) > MAX_BYTES:
+        raise usage(f"standard input holds more than {MAX_BYTES:,} bytes, which no model reads; pass a part of it")
     text = data.decode("utf-8-sig", "replace")
     if "\ufffd" in text:
         say("standard input is not all UTF-8; what could not be read is replaced by \ufffd")

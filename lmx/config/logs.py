@@ -104,6 +104,11 @@ def start(
 
 def crashed(error: BaseException) -> str:
     """Logs an exception nobody expected with its traceback; returns the sentence for the person."""
+    root = logging.getLogger()
+    if (
+        not root.handlers
+    ):  # it came before `start`, or a command without a log: what the variable asks for holds all the same
+        root.addHandler(logging.StreamHandler() if filled(os.environ, "LMX_LOG_LEVEL") else logging.NullHandler())
     logging.getLogger("lmx").critical("unexpected %s", type(error).__name__, exc_info=error)
     where = f"the traceback is in {_path}" if _path else "LMX_LOG_LEVEL=error shows the traceback on standard error"
     return f"something went wrong that lmx did not expect ({type(error).__name__}); {where}"

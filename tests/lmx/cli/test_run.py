@@ -149,6 +149,28 @@ def test_a_terminal_is_never_read(program: Program, words: list[str]) -> None:
     assert process.returncode == 2 and b"needs a prompt" in err
 
 
+def test_standard_input_without_end_is_refused(program: Program) -> None:
+    """Case C34: it would fill the memory otherwise."""
+    with open("/dev/zero", "rb") as endless:
+        process = program.start([*LMX, "run", "-"], stdin=endless)
+        told = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 2 and "more than 67,108,864 bytes" in told
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], ["run", "go"], ["run", "go", "--output-format", "stream-json"]]
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+def test_a_full_disk_behind_standard_output_is_one_sentence(program: Program, words: list[str]) -> None:
+    """C10-30: no traceback, and status 1, for the answer did not arrive."""
+    with serve(program, {"text": "whole"}) as model, open("/dev/full", "wb") as full:
+        line = program.line(model, *words) if "run" in words else [*LMX, *words]
+        process = program.start(line, stdout=full)
+        told = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1 and "Traceback" not in told
+    assert told.splitlines()[-1] == "lmx: the output cannot be written: No space left on device"
+
+
 def test_standard_input_is_read_to_its_end_and_the_wait_is_told(program: Program) -> None:
     """Case C34 d: all bytes of a slow pipe, and a line on standard error while it is waited for."""
     with serve(program, {"text": "ok"}) as model:

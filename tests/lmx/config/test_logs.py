@@ -40,6 +40,20 @@ def test_only_errors_are_kept_unless_somebody_asks(tmp_path: Path, capsys: pytes
     assert "unheard" not in file.read_text() + capsys.readouterr().err
 
 
+@pytest.mark.parametrize("asked", [None, "error"])
+def test_a_crash_before_the_log_began_shows_its_traceback_to_who_asked(
+    asked: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C10-30"""
+    logging.getLogger().handlers[:] = []
+    monkeypatch.setattr(logs, "_path", None)
+    monkeypatch.delenv("LMX_LOG_LEVEL", raising=False)
+    if asked:
+        monkeypatch.setenv("LMX_LOG_LEVEL", asked)
+    assert "LMX_LOG_LEVEL" in logs.crashed(RuntimeError("odd"))
+    assert ("RuntimeError: odd" in capsys.readouterr().err) == bool(asked)
+
+
 def test_an_unknown_level_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="emergency") as caught:
         logs.start(tmp_path, {"LMX_LOG_LEVEL": "verbose"})
