@@ -159,6 +159,8 @@ class Child:
             return False
         if not self.signal(0):
             return True
+        if not survivors.HAS_PROC:
+            return False
         self._members = survivors.running(self.pid, self._members)
         return not self._members
 

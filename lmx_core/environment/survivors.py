@@ -12,15 +12,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _PROC = Path("/proc")
-_HAS_PROC = sys.platform == "linux"
+HAS_PROC = sys.platform == "linux"
 MAX_NAMED = 5
 MAX_NAME_CHARS = 80
 
 
 def running(group: int, known: tuple[int, ...] = ()) -> tuple[int, ...]:
     """The processes of a group that are no zombies. While one of the `known` is among them, nothing else is looked at."""
-    if not _HAS_PROC:
-        return tuple(pid for pid, _ in _by_ps(group))
     return tuple(pid for pid in known if _group_of(pid) == group) or tuple(
         pid for pid in _pids() if _group_of(pid) == group
     )
@@ -28,7 +26,7 @@ def running(group: int, known: tuple[int, ...] = ()) -> tuple[int, ...]:
 
 def in_group(group: int) -> tuple[str, ...]:
     """The processes of a group that are no zombies, by name."""
-    if not _HAS_PROC:
+    if not HAS_PROC:
         return _listed([f"{_short(command)} (pid {pid})" for pid, command in _by_ps(group)])
     return _named(running(group))
 

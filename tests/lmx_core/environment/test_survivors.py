@@ -25,19 +25,25 @@ def group():
 
 @pytest.mark.parametrize("proc", [True, False])
 def test_a_group_by_name_with_a_count_of_the_rest(group, monkeypatch, proc):
-    monkeypatch.setattr(survivors, "_HAS_PROC", proc)
+    monkeypatch.setattr(survivors, "HAS_PROC", proc)
     names = survivors.in_group(group.pid)
     assert len(names) == survivors.MAX_NAMED + 1 and names[-1] == "3 more"
     assert any("sleep 300" in name and "(pid " in name for name in names)
     assert len(survivors.running(group.pid)) == 8 and group.pid in survivors.running(group.pid)
 
 
+def test_while_a_known_process_runs_nothing_else_is_looked_at(group):
+    (first, *_) = members = survivors.running(group.pid)
+    assert survivors.running(group.pid, (first,)) == (first,)
+    assert survivors.running(group.pid, (999_999_999,)) == members
+
+
 @pytest.mark.parametrize("proc", [True, False])
 def test_a_zombie_is_not_running(monkeypatch, proc):
-    monkeypatch.setattr(survivors, "_HAS_PROC", proc)
+    monkeypatch.setattr(survivors, "HAS_PROC", proc)
     child = subprocess.Popen(["true"], start_new_session=True)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert survivors.running(child.pid) == ()
+    assert survivors.in_group(child.pid) == ()
     child.wait()
 
 
