@@ -11,11 +11,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lmx_core import events
-from lmx_core.calls import Outcome, ToolCall
+from lmx_core.calls import DEFAULT_MAX_OUTPUT_BYTES, Outcome, ToolCall
 from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
 from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, forbidden, settle, stated_window, told
 from lmx_core.session.inbox import Progress, Ticket
+from lmx_core.tools.output import HeadTail
 from lmx_core.turn import wave as waves
 from lmx_core.turn.budget import Refusal
 from lmx_core.turn.effects import (
@@ -54,6 +55,7 @@ class Run:
         self._turn: Turn | None = None
         self._turns = 0
         self._wave: Wave | None = None
+        self._said: dict[str, HeadTail] = {}  # what a running call has said so far, in case it is cancelled
         self._record = Record()
         self._stop_hook_active = False
 
@@ -229,12 +231,13 @@ class Run:
         return outcomes
 
     def _start_call(self, call: ToolCall) -> Ticket:
-        emit = self._actor.emit
-        return self._start(
-            ToolAttempt(call),
-            call_id=call.id,
-            progress=lambda text: emit(events.ToolDelta(call_id=call.id, name=call.name, text=text)),
-        )
+        said = self._said[call.id] = HeadTail(DEFAULT_MAX_OUTPUT_BYTES)
+
+        def progress(text: str) -> None:
+            said.add(text)
+            self._actor.emit(events.ToolDelta(call_id=call.id, name=call.name, text=text))
+
+        return self._start(ToolAttempt(call), call_id=call.id, progress=progress)
 
     async def _first(self, running: dict[Ticket, ToolCall]) -> Ticket:
         while True:
@@ -261,6 +264,7 @@ class Run:
         self._actor.approvals.drop(outcome.call.id)
         await self._ledger.append("tool_result", outcome.to_payload())
         self._wave.answered(outcome.call.id)
+        self._said.pop(outcome.call.id, None)
         return outcome
 
     def _ask_guard(self, outcomes: list[Outcome]) -> None:
@@ -323,12 +327,13 @@ class Run:
     def _unfinished(self, call: ToolCall, *, session_over: bool) -> Outcome:
         assert self._wave is not None
         began = self._wave.began(call.id) and not self._actor.approvals.awaits_approval(call.id)
+        so_far = self._said[call.id].text().rstrip("\n") if call.id in self._said else ""
         return waves.unfinished(
             call,
             self._actor.describe(call.name),
             began=began,
             session_over=session_over,
-            text=self._actor.messages.tool_cancelled(call),
+            text="\n".join(filter(None, [so_far, self._actor.messages.tool_cancelled(call)])),
         )
 
     async def _finish(self, end: End) -> None:
