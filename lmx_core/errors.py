@@ -201,11 +201,11 @@ class SnapshotTimeout(LmxError):
 
 
 class SessionDown(LmxError):
-    """The session has ended; `reason` is `stopped` or why it died."""
+    """The session has ended; `reason` is `stopped` or why it died, `detail` a sentence about it or nothing."""
 
-    def __init__(self, reason: str):
-        super().__init__(f"the session has ended: {reason}")
-        self.reason = reason
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(f"the session has ended: {reason}" + (f" ({detail})" if detail else ""))
+        self.reason, self.detail = reason, detail
 
 
 CATEGORIES = ("context_limit", "rate_limit", "server", "timeout", "refused", "auth", "quota", "other")

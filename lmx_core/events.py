@@ -185,7 +185,8 @@ class SteerDropped(Event, frozen=True, kw_only=True):
 
 
 class Down(Event, frozen=True, kw_only=True):
-    """The session has ended; nothing follows. `reason` is `stopped` or why it died."""
+    """The session has ended; nothing follows. `reason` is `stopped` or why it died; `detail` what the store said."""
 
     type: ClassVar[str] = "down"
     reason: str
+    detail: str = ""

@@ -140,7 +140,7 @@ class Told:
         elif isinstance(event, events.Finished):
             self.finished = event
         elif isinstance(event, events.Down):
-            self.failed = SessionDown(event.reason)
+            self.failed = SessionDown(event.reason, event.detail)
 
     def outcome(self, session_id: str, name: str, model: str) -> Outcome:
         ended = result.outcome(

@@ -89,10 +89,14 @@ def create(path: Path) -> str | None:
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(schema.template())
+        except OSError:
+            path.unlink()  # half a template would stay for ever
+            raise
     except OSError as error:
         return f"{path} could not be created ({error.strerror}); lmx goes on with its defaults and remembers nothing"
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(schema.template())
     return None
 
 

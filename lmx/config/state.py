@@ -34,8 +34,11 @@ def remember_model(state: Path | None, model: str) -> None:
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=state, prefix="state.", suffix=".tmp")  # 0600, never an existing file
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(state / "state.json")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).replace(state / "state.json")
+        finally:
+            Path(name).unlink(missing_ok=True)
     except OSError:
         return  # a full or read-only disk costs the memory, not the session

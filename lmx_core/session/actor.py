@@ -135,7 +135,7 @@ class Actor:
 
     async def live(self) -> None:
         """The session's task, from its first entry to `Down`. An error of the engine or of a host's guard ends it."""
-        reason = "crashed"
+        reason, detail = "crashed", ""
         try:
             await self._begin()
             while self._end_within_ms is None:
@@ -146,12 +146,12 @@ class Actor:
             reason = "stopped"
         except StoreFailed as error:
             log.error("session %s ends: %s", self.id, error)
-            reason = "store_failed"
+            reason, detail = "store_failed", str(error)
         except asyncio.CancelledError:
             reason = "cancelled"
             raise
         finally:
-            await self._close(reason)
+            await self._close(reason, detail)
 
     async def _begin(self) -> None:
         """Answers the calls that a crash left open (RS-2), and records what the session works with."""
@@ -169,7 +169,7 @@ class Actor:
             await self.serve()
         late.cancel()
 
-    async def _close(self, reason: str) -> None:
+    async def _close(self, reason: str, detail: str) -> None:
         """Ends what is still running; then lets go of the lock, as the last thing before the last word (SE-7)."""
         self.down = reason
         await self._clean_up()
@@ -177,8 +177,8 @@ class Actor:
             await self._store.unlock(self.id, self._lock)
         except StoreError as error:
             log.warning("the lock of session %s could not be released: %s", self.id, error)
-        self._fail_all(SessionDown(reason))
-        self.emit(events.Down(reason=reason))
+        self._fail_all(SessionDown(reason, detail))
+        self.emit(events.Down(reason=reason, detail=detail))
         self.closed.set_result(None)
 
     def _fail_all(self, down: SessionDown) -> None:

@@ -96,8 +96,8 @@ class Session:
                     )
                 case Finished():
                     return self._result(written, event.stop_reason, failure)
-                case Down(reason=reason):
-                    raise SessionDown(reason)
+                case Down(reason=reason, detail=detail):
+                    raise SessionDown(reason, detail)
         raise SessionDown(self.down or "stopped")
 
     def _result(self, written: list[Entry], stop_reason: str, failure: Failure | None) -> PromptResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -169,6 +170,18 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(program: Program, wo
         told = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 1 and "Traceback" not in told
     assert told.splitlines()[-1] == "lmx: the output cannot be written: No space left on device"
+
+
+def test_a_full_disk_at_home_is_named_and_leaves_no_half_files(program: Program) -> None:
+    """C10-18, C10-28 (case C19): the configuration is a notice, the transcript ends the run; both name path and reason."""
+    limit = (1_000, 1_000)  # bytes of a file
+    with serve(program, {"text": "whole"}) as model:
+        line = program.line(model, "run", "go")
+        process = program.start(line, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+        told = process.communicate(timeout=60)[1].decode().splitlines()
+    assert process.returncode == 1 and not (program.home / ".lmx" / "config.toml").exists()
+    assert "config.toml could not be created (File too large)" in told[0]
+    assert f"{program.sessions}/" in told[-1] and "File too large" in told[-1]
 
 
 def test_standard_input_is_read_to_its_end_and_the_wait_is_told(program: Program) -> None:

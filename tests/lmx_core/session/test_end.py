@@ -38,11 +38,11 @@ async def test_se_2_a_failing_append_ends_the_session_and_announces_nothing(at):
     async with world(script, tools=[Echo()], store=store) as w, w.session.subscribe() as heard:
         with pytest.raises(SessionDown) as caught:
             await w.session.await_prompt("go")
-        assert caught.value.reason == "store_failed"
+        assert caught.value.reason == "store_failed" and "no space left on device" in str(caught.value)
         told = [event async for event in heard]
         written = [e for e in w.entries if e.type != "session"]
         assert [e.entry for e in told if isinstance(e, events.EntryAppended)] == written
-        assert told[-1] == events.Down(reason="store_failed")
+        assert told[-1] == events.Down(reason="store_failed", detail="no space left on device")
         assert not any(isinstance(e, events.Finished) for e in told)
         assert store._locks == {}, "the lock is released"
         for ask in (w.session.prompt("x"), w.session.info(), w.session.set_model("scripted:x")):
