@@ -21,11 +21,18 @@ fi
 bin=$PWD/$venv/bin
 export PATH="$bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 
-echo "== ruff";           ruff format --check . && ruff check .
-echo "== mypy";           mypy
-echo "== imports";        lint-imports
-echo "== size";           python tests/rules/size_table.py
-echo "== tests";          python -m pytest -n "${JOBS:-auto}" -m "not long" --junit-xml=junit.xml "${PYTEST_ARGS:---dist=worksteal}"
+# One command a line: `set -e` does not see a failure on the left of `&&`.
+echo "== ruff"
+ruff format --check .
+ruff check .
+echo "== mypy"
+mypy
+echo "== imports"
+lint-imports
+echo "== size"
+python tests/rules/size_table.py
+echo "== tests"
+python -m pytest -n "${JOBS:-auto}" --dist=worksteal -m "not long" --junit-xml=junit.xml
 [ "${1:-}" = quick ] && exit 0
 
 echo "== wheel in a clean venv"
