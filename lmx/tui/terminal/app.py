@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
@@ -120,7 +121,7 @@ class TerminalApp(App[int]):
 
     def set_title(self, text: str) -> None:
         """The terminal's title, cleaned and cut (LAY-5, SAF-6)."""
-        self._title_text = one_line(text)[:TITLE_CELLS]
+        self._title_text = set_cell_size(one_line(text), TITLE_CELLS).rstrip()
         if (terminal := self.terminal) is not None:
             terminal.titled = True
             terminal.write(f"\x1b]0;{self._title_text}\x07")

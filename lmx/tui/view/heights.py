@@ -1,4 +1,4 @@
-"""Heights of blocks with sums in logarithmic time: which block a row is in, how many rows lie below (RND-1)."""
+"""Heights of blocks with sums in logarithmic time: how many rows lie below, however long the transcript is (RND-1)."""
 
 from __future__ import annotations
 
@@ -50,13 +50,3 @@ class Heights:
     @property
     def total(self) -> int:
         return self.before(len(self._heights))
-
-    def at(self, row: int) -> int:
-        """The index of the block that `row` lies in; the last one for rows behind the end. Empty blocks are passed over."""
-        place, step = 0, 1 << len(self._heights).bit_length()
-        while step:
-            ahead = place + step
-            if ahead < len(self._tree) and self._tree[ahead] <= row:
-                place, row = ahead, row - self._tree[ahead]
-            step >>= 1
-        return min(place, max(len(self._heights) - 1, 0))

@@ -157,11 +157,6 @@ def slices(text: str, runs: Sequence[Run], base: Style, start: int, end: int) ->
         yield text[position:end], base
 
 
-def shift(runs: Sequence[Run], by: int) -> list[Run]:
-    """Runs of a text that now begins `by` characters earlier: negative ends are dropped."""
-    return [(stop - by, style) for stop, style in runs if stop > by]
-
-
 def split(piece: Piece) -> Iterator[Piece]:
     """The piece, or several when its text is longer than `MAX_PIECE`, cut at a blank where there is one near the end."""
     text, runs, joined, gutter = piece.text, piece.runs, piece.joined, piece.gutter

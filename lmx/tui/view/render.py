@@ -15,8 +15,8 @@ from lmx.conversation.blocks import Block, Row
 from lmx.tui.view.code import highlight
 from lmx.tui.view.markdown import Markdown
 from lmx.tui.view.pieces import Piece, split
-from lmx.tui.view.theme import PLAIN, Theme
-from lmx.tui.view.width import cut
+from lmx.tui.view.theme import Theme
+from lmx.tui.view.width import cells, cut
 
 _SIGNS = {"added": "+ ", "removed": "- ", "context": "  "}
 _SLOTS = {"added": "add", "removed": "delete"}
@@ -86,7 +86,7 @@ def _rule(block: Block, width: int, theme: Theme) -> Piece:
     if not text:
         return Piece("─" * width, base=style, drawn=True)
     line = f"── {text} "
-    return Piece((line + "─" * max(width - len(line), 2))[: max(width, len(line))], base=style, lead=text, drawn=True)
+    return Piece(line + "─" * (width - cells(line)), base=style, lead=text, drawn=True)
 
 
 def _row(row: Row, theme: Theme) -> Iterable[Piece]:
@@ -118,6 +118,3 @@ def _row(row: Row, theme: Theme) -> Iterable[Piece]:
             code=row.kind in ("added", "removed", "context", "code"),
         )
         yield from split(piece)
-
-
-__all__ = ["PLAIN", "dimmed", "gap_between", "lay_out", "render_block"]

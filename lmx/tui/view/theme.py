@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 
 import msgspec
-from rich.color import Color
 from rich.style import Style
 
 PLAIN = Style()
@@ -159,15 +158,3 @@ MONO = Theme(
 )
 
 THEMES = {theme.name: theme for theme in (DARK, LIGHT, MONO)}
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours (`#rrggbb`), from 1 to 21, as WCAG 2 defines it."""
-    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [value / 255 for value in Color.parse(colour).get_truecolor()]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -39,13 +39,13 @@ def segments(parts: list[tuple[str, Style | None]]) -> list[Segment]:
     return [*made, Segment(" " * room)]
 
 
-def shown(frames_of_rows: list[list[list[Segment]]], painter: Painter) -> pyte.Screen:
+def shown(changes: list[dict[int, list[Segment]]], painter: Painter) -> pyte.Screen:
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)
     stream.feed("\x1b[?7l")
     painter.resize(WIDTH, HEIGHT)
-    for rows in frames_of_rows:
-        stream.feed(painter.frame({y: painter.row(row) for y, row in enumerate(rows)}, (0, 0)))
+    for rows in changes:
+        stream.feed(painter.frame({y: painter.row(row) for y, row in rows.items()}, (0, 0)))
     return screen
 
 
@@ -58,13 +58,18 @@ def picture(screen: pyte.Screen) -> list[list[tuple[str, str, str, bool]]]:
 
 
 @settings(max_examples=300)
-@given(frames)
-def test_rnd_9_a_difference_gives_the_same_screen_as_the_whole(drawn: Drawn) -> None:
-    """RND-9: after any frames, the cells are those of the last one painted alone."""
-    rows = [[segments(parts) for parts in frame] for frame in drawn]
+@given(frames, st.data())
+def test_rnd_9_a_difference_gives_the_same_screen_as_the_whole(drawn: Drawn, data: st.DataObject) -> None:
+    """RND-9: after any frames, of all rows or of some, the cells are those of the last state painted alone."""
+    state = {y: segments(parts) for y, parts in enumerate(drawn[0])}
+    changes = [state]
+    for frame in drawn[1:]:
+        some = data.draw(st.sets(st.integers(0, HEIGHT - 1)) | st.just(set(range(HEIGHT))))
+        changes.append({y: segments(frame[y]) for y in sorted(some)})
+        state = state | changes[-1]
     painter, alone = Painter(), Painter()
-    assert picture(shown(rows, painter)) == picture(shown(rows[-1:], alone))
-    assert painter.frame({y: painter.row(row) for y, row in enumerate(rows[-1])}, (0, 0)) == ""
+    assert picture(shown(changes, painter)) == picture(shown([state], alone))
+    assert painter.frame({y: painter.row(row) for y, row in state.items()}, (0, 0)) == ""
 
 
 def test_rnd_9_rows_that_moved_together_are_moved() -> None:
@@ -77,7 +82,7 @@ def test_rnd_9_rows_that_moved_together_are_moved() -> None:
         rows = {y: painter.row(line) for y, line in enumerate(lines[top : top + HEIGHT])}
         sizes.append(len(painter.frame(rows, (0, 0))))
     assert all(size < 90 for size in sizes[1:]), sizes
-    screen = shown([lines[top : top + HEIGHT] for top in (0, 1, 2, 5, 3, 0)], Painter())
+    screen = shown([dict(enumerate(lines[top : top + HEIGHT])) for top in (0, 1, 2, 5, 3, 0)], Painter())
     assert [line.rstrip() for line in screen.display] == [f"{n * 7919 % 100_003:0{WIDTH}}" for n in range(HEIGHT)]
 
 
@@ -128,5 +133,5 @@ def test_rnd_9_a_row_that_stays_between_rows_that_move_is_put_back() -> None:
         moving = [f"line {n}" for n in range(top, top + HEIGHT - 3)]
         return [[Segment(text.ljust(WIDTH))] for text in [*moving, "────", "frame", last]]
 
-    screen = shown([frame(0, "one"), frame(2, "two")], Painter())
+    screen = shown([dict(enumerate(frame(0, "one"))), dict(enumerate(frame(2, "two")))], Painter())
     assert [line.rstrip() for line in screen.display] == [*(f"line {n}" for n in range(2, 7)), "────", "frame", "two"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.color import Color
 
 from lmx.conversation.blocks import KINDS, Block
 from lmx.rows import KINDS as ROW_KINDS
 from lmx.rows import TONES, Row
 from lmx.tui.view.render import gap_between, lay_out, render_block
-from lmx.tui.view.theme import DARK, LIGHT, MONO, THEMES, contrast
+from lmx.tui.view.theme import DARK, LIGHT, MONO, THEMES
 
 
 def shown(block: Block, width: int = 30) -> list[str]:
@@ -123,6 +124,18 @@ def test_gaps_stand_between_speakers_and_not_between_calls() -> None:
     assert gap_between(user, tool) and gap_between(tool, user) and gap_between(tool, note)
     assert not gap_between(tool, tool) and not gap_between(note, note)
     assert not gap_between(tool, block("approval"))
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours (`#rrggbb`), from 1 to 21, as WCAG 2 defines it."""
+    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [value / 255 for value in Color.parse(colour).get_truecolor()]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 ASSUMED = {"dark": "#1c1c1c", "light": "#ffffff"}

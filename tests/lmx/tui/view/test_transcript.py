@@ -178,11 +178,13 @@ async def test_prf_8_focus_in_and_out_is_cheap_with_a_long_transcript() -> None:
             for n in range(count):
                 app.view.append(user(n))
             await settled(pilot)
-            began = time.process_time()
+            rounds = []
             for _ in range(5):
+                began = time.process_time()
                 app.post_message(events.AppBlur())
                 app.post_message(events.AppFocus())
                 await pilot.pause()
-            return time.process_time() - began
+                rounds.append(time.process_time() - began)
+            return min(rounds)
 
-    assert await cost(10_000) < 2 * await cost(10) + 0.05
+    assert await cost(10_000) < 2 * await cost(10) + 0.01
