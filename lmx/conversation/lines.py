@@ -257,7 +257,7 @@ def _keep_changes(step: Step, browsing: Browsing) -> None:
 
 def _command_line(text: str) -> tuple[str, str] | None:
     """(name, argument) of a slash command; None for text, `//text` and paths such as `/usr/bin` (CMD-2)."""
-    if not text.startswith("/") or text.startswith("//"):
+    if not text.startswith("/"):
         return None
     first, _, rest = text[1:].partition(" ")
     if "\n" in first or "/" in first or not first:

@@ -190,6 +190,12 @@ def test_square_brackets_and_escapes_are_shown_letter_for_letter():
     assert talk.text().count(hostile) >= 6
 
 
+def clean(talk: Talk) -> bool:
+    return all(
+        char == "\n" or (ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 and char != "\u202e") for char in talk.text()
+    )
+
+
 def test_escape_sequences_never_reach_a_block():
     """GEN-5: no text of a block holds a character that a terminal obeys."""
     evil = "a\x1b]52;c;AAAA\x07\x1b[31mb\x9b2J\u202ec\x00"
@@ -198,12 +204,13 @@ def test_escape_sequences_never_reach_a_block():
     bash = call("c1", "bash\x1b[2J", command=evil, cwd=evil)
     talk.answer(evil, [bash])
     talk.park(bash, permission={"mode": evil, "reason": evil, "suggestions": [{"mode": evil, "label": evil}]})
+    assert clean(talk) and "Approve" in talk.text()
     talk.tell(events.ToolDelta(call_id="c1", name="x", text=evil))
+    assert clean(talk)
     talk.result(bash, evil, "error")
     talk.append("error", {"reason": evil, "category": evil})
     talk.finish(evil)
-    for char in talk.text():
-        assert char == "\n" or (ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 and char != "\u202e"), repr(char)
+    assert clean(talk)
 
 
 def test_what_waits_behind_a_parked_call_does_not_seem_to_run():

@@ -72,3 +72,15 @@ def test_up_and_down_move_in_the_menu_and_alt_up_is_history():
     assert talk.state.menu.selected == len(talk.state.menu.rows) - 1
     talk.tell(msg.Older(direct=True))
     assert talk.composer.text == "sent"
+
+
+def test_a_menu_closed_with_esc_stays_closed_until_the_text_changes():
+    """CMP-8: moving the caret, or rows that arrive late, do not open it again."""
+    talk = Talk()
+    talk.type("/model ")
+    talk.tell(msg.Escape())
+    talk.tell(msg.Edited(talk.composer))
+    talk.tell(msg.Offered("models", (("m:a", ""),)))
+    assert talk.state.menu is None
+    talk.type("m")
+    assert talk.state.menu is not None

@@ -185,7 +185,7 @@ def test_a_long_turn_calls_the_person_back_and_a_short_one_does_not():
     """NTF-1, NTF-3: 15 s, and no text of the model in it."""
     talk = Talk()
     talk.prompt()
-    talk.later(3_000).finish()
+    talk.later(14_999).finish()
     assert not talk.did(fx.Notify)
     talk.prompt("again")
     talk.answer("secret words")
