@@ -32,6 +32,7 @@ TOLD_APART = 10
 
 _VERSION = 1
 _LATEST_MS = 253_370_764_800_000  # the year 9999, which has no time zones left to spare
+_NO_TEXT = re.compile("[\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -105,13 +106,21 @@ def _resolve(directory: Path, ref: str) -> str:
 
 
 def _listed(directory: Path, cwd: Path | None) -> list[SessionInfo]:
-    here = None if cwd is None else os.path.realpath(cwd)
+    here = None if cwd is None else _real(str(cwd))
     infos = (
         info
         for info in _informed(directory, prompted=True)
-        if here is None or (info.cwd is not None and os.path.realpath(info.cwd) == here)
+        if here is None or (info.cwd is not None and _real(info.cwd) == here)
     )
     return sorted(infos, key=lambda info: (info.last_activity_ms, info.id), reverse=True)
+
+
+def _real(path: str) -> str | None:
+    """Where a path leads, as a transcript writes it: bytes that are no text are U+FFFD there. None for what is no path."""
+    try:
+        return _NO_TEXT.sub("\ufffd", os.path.realpath(path))
+    except ValueError:
+        return None
 
 
 # --- the index ----------------------------------------------------------------------------------------------------

@@ -210,20 +210,23 @@ def path_of(text: str, environ: Mapping[str, str]) -> Path:
         return home(environ) / text[2:]
     if "\0" in text:
         raise usage("a path cannot hold a NUL character")
-    return Path(os.path.abspath(text))  # noqa: PTH100 - not resolved: a link stays the name the person gave
+    try:
+        return Path(os.path.abspath(text))  # noqa: PTH100 - not resolved: a link stays the name the person gave
+    except FileNotFoundError as error:
+        raise _gone() from error
 
 
 def working_directory(flags: Mapping[str, str], environ: Mapping[str, str]) -> Path:
     """The directory to work in (`-C`). Raises CommandError (status 2) where there is none."""
     given = flags.get("cwd")
-    try:
-        shell = Path.cwd()
-    except FileNotFoundError as error:
-        raise CommandError("the current directory no longer exists; name one with -C DIR", "usage") from error
-    directory = shell if given is None else path_of(given, environ)
+    directory = path_of(given or ".", environ)
     if not _is_directory(directory):
         raise usage(f"-C {shown(str(given))}: there is no such directory")
     return directory
+
+
+def _gone() -> CommandError:
+    return usage("the current directory no longer exists; name another with -C and its whole path")
 
 
 def _is_directory(path: Path) -> bool:

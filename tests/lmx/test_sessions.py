@@ -96,6 +96,14 @@ def test_c9_1_the_newest_of_a_directory_by_its_real_path(directory, tmp_path):
     assert asyncio.run(newest(directory, tmp_path / "nowhere")) is None
 
 
+def test_c9_1_a_directory_whose_name_is_no_text(directory, tmp_path):
+    """C9-1: it is found again, and a foreign transcript whose directory is no path harms nobody."""
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    keep(directory, "a", cwd=odd)
+    keep(directory, "b", cwd="/nul\0")
+    assert [info.id for info in show(directory, cwd=odd)] == ["a"]
+
+
 def test_turns_and_prompts_are_a_persons(directory):
     """A partial answer is no turn, a stop hook's words are no prompt, and settings may change the directory."""
     talk = Conversation()

@@ -291,6 +291,17 @@ def test_the_working_directory_is_one(tmp_path: Path) -> None:
     assert layers.working_directory({"cwd": str(tmp_path)}, os.environ) == tmp_path
 
 
+def test_a_shell_directory_that_is_gone_is_left_with_a_flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1-43."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for given in ({}, {"cwd": "relative"}):
+        with pytest.raises(CommandError, match="no longer exists; name another with -C"):
+            layers.working_directory(given, os.environ)
+    assert layers.working_directory({"cwd": str(tmp_path)}, os.environ) == tmp_path
+
+
 # --- state ------------------------------------------------------------------------------------------------------------
 
 
