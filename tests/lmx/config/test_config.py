@@ -296,9 +296,9 @@ def test_a_shell_directory_that_is_gone_is_left_with_a_flag(tmp_path: Path, monk
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    for given in ({}, {"cwd": "relative"}):
+    for flags in ({}, {"cwd": "relative"}):
         with pytest.raises(CommandError, match="no longer exists; name another with -C"):
-            layers.working_directory(given, os.environ)
+            layers.working_directory(flags, os.environ)
     assert layers.working_directory({"cwd": str(tmp_path)}, os.environ) == tmp_path
 
 
