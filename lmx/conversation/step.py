@@ -126,10 +126,16 @@ class Step:
         self.append(Block(key=self.key(kind), kind=kind, text=visible(text), tone=tone))
 
     def close_group(self) -> None:
+        """Ends the open Explored group. It is kept only for results that may still come, or a long session would fill up."""
         key = self.state.open_group
-        if key is not None:
-            group = msgspec.structs.replace(self.state.explored[key], closed=True)
-            self.set(open_group=None, explored={**self.state.explored, key: group})
+        if key is None:
+            return
+        groups = dict(self.state.explored)
+        if all(item.done and not item.failed for item in groups[key].items):
+            del groups[key]
+        else:
+            groups[key] = msgspec.structs.replace(groups[key], closed=True)
+        self.set(open_group=None, explored=groups)
 
     # --- drafts -----------------------------------------------------------------------------------------------------
 

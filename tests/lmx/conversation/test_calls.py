@@ -228,3 +228,19 @@ def test_what_waits_behind_a_parked_call_does_not_seem_to_run():
     assert headings(talk) == ["• Exploring", "✓ Ran make"]
     talk.result(read, "1\tx")
     assert headings(talk) == ["✓ Explored", "✓ Ran make"]
+
+
+def test_a_long_session_leaves_nothing_behind_in_the_state():
+    """PRF-2: what the state holds does not grow with the transcript."""
+    talk = Talk()
+    sizes = []
+    for number in range(30):
+        talk.prompt(f"p{number}" if number % 2 else "same")
+        calls = [call("c1", "read", path="a.py"), call("c2", "bash", command="ls")]
+        talk.answer("words", calls)
+        for one in calls:
+            talk.result(one, "out")
+        talk.answer("done")
+        talk.finish()
+        sizes.append((len(talk.state.explored), len(talk.state.wave), len(talk.state.cards)))
+    assert sizes[5] == sizes[-1]
