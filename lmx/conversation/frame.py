@@ -109,6 +109,6 @@ def placeholder(state: State) -> str:
         return words.WAITING_PLACEHOLDER.format(tool=visible(waiting[0].call.name))
     if state.life == "starting":
         return words.STARTING_PLACEHOLDER
-    if state.life == "down":
-        return words.DEAD_PLACEHOLDER
+    if state.life in ("failed", "down"):
+        return words.FAILED_PLACEHOLDER if state.life == "failed" else words.DEAD_PLACEHOLDER
     return words.BUSY_PLACEHOLDER if state.busy else words.INVITATION

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from lmx import words
-from lmx.conversation import cards, menus, phases, turns
 from lmx.conversation import effects as fx
+from lmx.conversation import menus
 from lmx.conversation.draft import Draft
+from lmx.conversation.session import cards, phases, turns
 from lmx.conversation.state import Browsing, Steer
 from lmx.conversation.step import Command, Step, held_box, steer_box
 from lmx.sanitize import one_line

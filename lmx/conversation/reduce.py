@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lmx import words
-from lmx.conversation import answers, calls, cards, entries, lines, menus, phases, turns
 from lmx.conversation import effects as fx
+from lmx.conversation import lines, menus
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
+from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
 from lmx.rows import Row

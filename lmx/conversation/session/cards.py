@@ -13,9 +13,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from lmx import words
-from lmx.conversation import calls, phases
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.session import calls, phases
 from lmx.conversation.state import Card, Suggestion
 from lmx.conversation.step import Step
 from lmx.rows import Row

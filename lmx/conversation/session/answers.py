@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from lmx import words
 from lmx.conversation import effects as fx
-from lmx.conversation import phases
 from lmx.conversation.blocks import Block
+from lmx.conversation.session import phases
 from lmx.conversation.state import Answer
 from lmx.conversation.step import Step
 from lmx.rows import Row

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from lmx import words
-from lmx.conversation import answers, calls, cards, phases, turns
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
 from lmx.sanitize import one_line, visible

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from lmx import words
-from lmx.conversation import answers, calls, cards, phases
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
 from lmx.sanitize import visible
