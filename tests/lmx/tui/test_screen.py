@@ -241,3 +241,33 @@ async def test_the_composer_grows_to_five_rows_and_new_lines_do_not_send(tmp_pat
         assert shown.app.main.composer.size.height == 7
         await shown.pilot.press("ctrl+j", "h", "up", "up", "up", "up", "up", "home", "X")
         assert shown.draft.startswith("Xa\n") and shown.rows()[-1].startswith(" ⏵ ask")
+
+
+async def test_c1_26_a_first_prompt_is_sent_by_itself(tmp_path):
+    """C1-26: --prompt TEXT, as if typed, once the session is ready."""
+    host = FakeHost(tmp_path, [complete("begun")], first_prompt="begin")
+    async with screen(host) as shown:
+        await shown.until("begun")
+        assert users(host) == ["begin"] and "> begin" in shown.text()
+
+
+async def test_lay_5_the_title_names_the_session_and_the_directory(tmp_path):
+    """LAY-5: never the opaque id."""
+    async with screen(FakeHost(tmp_path)) as shown:
+        assert shown.app._title_text == f"lmx | {shown.app.state.name} | {shown.app.where}"
+
+
+async def test_a_click_leaves_the_composer_the_keys(tmp_path):
+    async with screen(FakeHost(tmp_path)) as shown:
+        await shown.pilot.click("#transcript")
+        await shown.pilot.click("#header")
+        await shown.type("still here")
+        assert shown.draft == "still here"
+
+
+async def test_c9_6_notices_of_the_host_are_rows(tmp_path):
+    host = FakeHost(tmp_path)
+    host.notices.append("this session ran in [/elsewhere] before")
+    async with screen(host) as shown:
+        await shown.until("ran in [/elsewhere] before")
+        assert host.notices == []
