@@ -54,7 +54,7 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         self._goal: int | None = None
         self._top = 0
         self._rows: list[VisualRow] = []
-        self._rows_for: tuple[str, int] | None = None
+        self._rows_for: tuple[str, tuple[str, ...], int] | None = None
 
     @property
     def draft(self) -> Draft:
@@ -155,7 +155,7 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         return max(1, width - (4 if border else 2))
 
     def _wrapped(self, width: int) -> list[VisualRow]:
-        wanted = (self._buffer.text, width)
+        wanted = (self._buffer.text, self.draft.pastes, width)
         if wanted != self._rows_for:
             self._rows_for, self._rows = wanted, rows(self._buffer.text, width, self.draft.label)
         return self._rows

@@ -271,3 +271,14 @@ async def test_c9_6_notices_of_the_host_are_rows(tmp_path):
     async with screen(host) as shown:
         await shown.until("ran in [/elsewhere] before")
         assert host.notices == []
+
+
+async def test_cmp_14_the_chip_of_another_draft_has_its_own_words(tmp_path):
+    """CMP-14: numbered per draft; the second first paste is not drawn as the first one."""
+    async with screen(FakeHost(tmp_path, [complete("ok")])) as shown:
+        composer = shown.app.main.composer
+        composer.post_message(textual_events.Paste("x\n" * 20))
+        await shown.until("[pasted #1 · 21 lines]")
+        await shown.pilot.press("enter")
+        composer.post_message(textual_events.Paste("y\n" * 40))
+        await shown.until("[pasted #1 · 41 lines]")
