@@ -97,8 +97,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def put_cursor(self) -> None:
         """The terminal's own cursor stands where the person writes, for the window of an input method (CMP-2)."""
-        if self.composer.display and self.composer.region:
-            self.app.cursor_position = self.composer.caret_offset()
+        writing = self.search if self.search.display else self.composer
+        if writing.display and writing.region:
+            self.app.cursor_position = writing.caret_offset()
 
     def _lay_out(self, state: State, searching: bool) -> Plan:
         width, height = self.size
@@ -129,6 +130,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
             _show(widget, rows)
         self.transcript.display = not made.too_small
         self.small.display = made.too_small
+        self.call_after_refresh(self._follow_layout)
+
+    def _follow_layout(self) -> None:
+        """Regions have moved: the terminal's cursor goes with the composer."""
+        before = self.app.cursor_position
+        self.put_cursor()
+        if self.app.cursor_position != before:
+            self.composer.refresh()
 
     def _draw_menu(self, state: State, made: Plan) -> None:
         rows = min(MenuOverlay.rows_wanted(state.menu), max(self.size.height - made.composer - made.status, 0))

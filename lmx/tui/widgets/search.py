@@ -7,6 +7,7 @@ from typing import Protocol
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.geometry import Offset
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -22,6 +23,7 @@ from lmx.tui.widgets.buffer import Buffer
 from lmx.tui.widgets.composer import EDITING, Orders
 
 ROWS = 8
+_LABEL = f"│ {words.SEARCH_PROMPT} "
 
 
 class SearchOrders(Orders, Protocol):
@@ -72,10 +74,15 @@ class SearchPanel(Widget, can_focus=True, inherit_bindings=False):
         if y in (0, height - 1) and height >= 3:
             return self._edge(width, top=y == 0)
         if y == height - 2 or height < 3:
-            label = f"│ {words.SEARCH_PROMPT} "
+            label = _LABEL
             query = fit(self._query.text + "▏", max(width - cells(label) - 2, 0))
             return Strip([Segment(label, self.palette.style("accent")), Segment(query), Segment(" │", rule)], width)
         return self._found(y - 1, height - 3, width)
+
+    def caret_offset(self) -> Offset:
+        """Where the caret stands on the screen, for the terminal's own cursor (CMP-2)."""
+        row = self.size.height - 2 if self.size.height >= 3 else 0
+        return self.region.offset + Offset(cells(_LABEL + self._query.text[: self._query.caret]), row)
 
     def _found(self, y: int, rows: int, width: int) -> Strip:
         first = max(0, min(self._search.selected - rows // 2, len(self._search.found) - rows))

@@ -126,9 +126,15 @@ async def test_cmp_2_the_terminals_cursor_is_where_the_person_writes(tmp_path):
     async with screen(FakeHost(tmp_path)) as shown:
         await shown.type("ab")
         assert shown.app.cursor_position == (4, 21)
-        await shown.pilot.press("ctrl+j", "日")
+        await shown.pilot.press("ctrl+j")
+        await shown.when(lambda: shown.app.cursor_position == (2, 21), "the cursor on the new row")
+        await shown.pilot.press("日")
         await shown.pilot.pause()
         assert shown.app.cursor_position == (4, 21) and shown.app.main.composer.size.height == 4
+        await shown.pilot.press("ctrl+r", *"xy")
+        await shown.pilot.pause()
+        row = next(y for y, text in enumerate(shown.rows()) if "search: xy" in text)
+        await shown.when(lambda: shown.app.cursor_position == (shown.rows()[row].index("xy") + 2, row), "the cursor")
 
 
 async def test_an_error_says_what_to_do(tmp_path):
