@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lmx_core.builtin.globs import compile_glob, fixed_folder, has_magic
 from lmx_core.builtin.search import find_root, list_files
 from lmx_core.calls import Effects, Policy, Result, Runtime, ToolContext
 from lmx_core.entry import valid_text
+from lmx_core.environment.globs import compile_glob, fixed_folder, has_magic
 from lmx_core.errors import ToolError
 
 DEFAULT_RESULTS = 200

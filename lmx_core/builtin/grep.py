@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from lmx_core.builtin.globs import compile_glob
 from lmx_core.builtin.search import Listing, Root, find_root, list_files, run_command
 from lmx_core.calls import Effects, Policy, Result, Runtime, ToolContext
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES
+from lmx_core.environment.globs import compile_glob
 from lmx_core.errors import ToolError
 
 DEFAULT_RESULTS = 100

@@ -18,22 +18,16 @@ from pathlib import Path
 
 import msgspec
 
-from lmx_core.builtin.globs import Ignored
 from lmx_core.calls import ToolContext
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import Data, Environment, Exit, Failed, FileError, OutputLimit, TimedOut, closing
+from lmx_core.environment.globs import SKIPPED_FOLDERS, Ignored
 from lmx_core.errors import ToolError
 from lmx_core.tasks import run_in_thread
 
 LIST_TIMEOUT_MS = 30_000
 LIST_BYTES = 32_000_000
 """About half a million paths."""
-
-SKIPPED_FOLDERS = (
-    ".git .hg .svn node_modules .venv venv __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .gradle .next "
-    "bower_components build dist target"
-).split()
-"""Skipped outside git, where nothing says what is the project's own."""
 
 MAX_PRUNED = 100
 MAX_IGNORE_FILES = 200

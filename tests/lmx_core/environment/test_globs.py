@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx_core.builtin.globs import MAX_PATTERN_CHARS, Ignored, compile_glob, fixed_folder, has_magic
+from lmx_core.environment.globs import MAX_PATTERN_CHARS, Ignored, compile_glob, fixed_folder, has_magic
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+SKIPPED_FOLDERS = (
+    ".git .hg .svn node_modules .venv venv __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .gradle .next "
+    "bower_components build dist target"
+).split()
+"""Not searched where nothing, such as git, says what is the project's own."""
+
 MAX_PATTERN_CHARS = 1_000
 _MAGIC = re.compile(r"[*?\[{\\]")
 
