@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import SessionLocked as SessionLocked
     from lmx_core.errors import SnapshotTimeout as SnapshotTimeout
     from lmx_core.errors import StoreError as StoreError
+    from lmx_core.errors import StoreUnsupported as StoreUnsupported
     from lmx_core.errors import ToolError as ToolError
     from lmx_core.errors import ToolsDisallowed as ToolsDisallowed
     from lmx_core.errors import TranscriptNotFound as TranscriptNotFound
@@ -77,6 +78,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.stores.base import Store as Store
     from lmx_core.stores.jsonl import JSONLStore as JSONLStore
     from lmx_core.stores.memory import MemoryStore as MemoryStore
+    from lmx_core.stores.sqlite import SQLiteStore as SQLiteStore
     from lmx_core.tasks import run_in_thread as run_in_thread
     from lmx_core.transcript.fork import fork as fork
     from lmx_core.turn.guard import Guard as Guard
@@ -93,8 +95,8 @@ __version__ = "0.1.0"
 _HOME = {
     "lmx_core.errors": (
         "LmxError ConfigError AssemblyError ExtensionRefused ToolError StoreError TranscriptNotFound "
-        "TranscriptUnreadable SessionLocked AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled HookDenied "
-        "HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
+        "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
+        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
         "AwaitTimeout SnapshotTimeout SessionDown Failure"
     ),
     "lmx_core.clock": "FOREVER Clock SystemClock ManualClock",
@@ -121,6 +123,7 @@ _HOME = {
     "lmx_core.stores.base": "Store",
     "lmx_core.stores.jsonl": "JSONLStore",
     "lmx_core.stores.memory": "MemoryStore",
+    "lmx_core.stores.sqlite": "SQLiteStore",
     "lmx_core.environment.base": "Environment",
     "lmx_core.environment.local": "LocalEnvironment",
     "lmx_core.environment.credentials": "Inherit Scrub",

@@ -8,7 +8,8 @@
     ├── StoreError                          the transcript could not be read or written
     │   ├── TranscriptNotFound
     │   ├── TranscriptUnreadable
-    │   └── SessionLocked
+    │   ├── SessionLocked
+    │   └── StoreUnsupported
     ├── AmbiguousSession   UnknownEntry   UnsafeFork
     ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
     ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel
@@ -85,6 +86,14 @@ class SessionLocked(StoreError):
             f"since {holder.get('since')} (lock file {holder.get('path')})"
         )
         self.holder = dict(holder)
+
+
+class StoreUnsupported(StoreError):
+    """The store has no such part."""
+
+    def __init__(self, operation: str):
+        super().__init__(f"this store has no {operation}")
+        self.operation = operation
 
 
 class AmbiguousSession(LmxError):

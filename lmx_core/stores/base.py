@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lmx_core.entry import Entry
+from lmx_core.errors import StoreUnsupported
 from lmx_core.stores import lanes
 
 T = TypeVar("T")
@@ -24,7 +25,8 @@ class Store(Protocol):
     order, or raises `TranscriptNotFound` or `TranscriptUnreadable`. `list_sessions` gives ids, oldest first.
 
     Optional: `lock(session_id)` returns a token or raises `SessionLocked`; `unlock(session_id, token)`; `delete(session_id)`;
-    and an attribute `blocks = False`, which says that the sync methods never wait for anything and need no thread.
+    and attributes: `blocks = False` says that the sync methods never wait for anything and need no thread, `lane` is a
+    `lanes.Lane` in which all of them run, whatever the session.
     """
 
     def append(self, session_id: str, entries: Sequence[Entry]) -> Any: ...
@@ -40,6 +42,7 @@ class AsyncStore:
     def __init__(self, store: Store):
         self._store = store
         self._blocks = bool(getattr(store, "blocks", True))
+        self._lane: lanes.Lane | None = getattr(store, "lane", None)
         self.locks = callable(getattr(store, "lock", None))
 
     def __repr__(self) -> str:
@@ -65,14 +68,17 @@ class AsyncStore:
             await self._call(session_id, unlock, session_id, token)
 
     async def delete(self, session_id: str) -> None:
-        """Removes the transcript. A store without `delete` keeps it: then this raises AttributeError."""
-        await self._call(session_id, cast(Any, self._store).delete, session_id)
+        """Removes the transcript. A store without `delete` keeps it: then this raises StoreUnsupported."""
+        delete = getattr(self._store, "delete", None)
+        if delete is None:
+            raise StoreUnsupported("delete")
+        await self._call(session_id, delete, session_id)
 
     async def _call(self, key: str, method: Callable[..., Any], *args: Any) -> Any:
         if inspect.iscoroutinefunction(method) or not self._blocks:
             result = method(*args)
         else:
-            result = await lanes.run(key, method, *args)
+            result = await lanes.run(self._lane or lanes.of(key), method, *args)
         return await result if inspect.isawaitable(result) else result
 
 

@@ -55,8 +55,13 @@ class Lane:
 _lanes = [Lane(f"lmx-store-{number}") for number in range(LANES)]
 
 
-async def run(key: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What `function` returns, after everything given before under the same `key` has run.
+def of(key: str) -> Lane:
+    """The lane that a session of this id shares with others."""
+    return _lanes[zlib.crc32(key.encode()) % LANES]
+
+
+async def run(lane: Lane, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `function` returns, after everything given to the lane before has run.
 
     Cancelling the wait does not take the work back: an append that was asked for happens, in its order.
     """
@@ -77,5 +82,5 @@ async def run(key: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwa
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
 
-    _lanes[zlib.crc32(key.encode()) % LANES].submit(job)
+    lane.submit(job)
     return await done

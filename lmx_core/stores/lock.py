@@ -46,6 +46,28 @@ def claim(path: Path, process: str) -> Lock:
     `process` is told to whoever is refused, such as "lmx 0.1.0".
     """
     here = ThisMachine()
+    make_directory(path.parent)
+    lock, ours = prepare(path, process)
+    seen = b""
+    for _ in range(ATTEMPTS):
+        if create_whole(path, msgspec.json.encode(ours) + b"\n"):
+            return lock
+        seen = _read(path)
+        if not seen and not path.exists():
+            continue
+        theirs = claim_in(seen)
+        if theirs is None or not provably_gone(theirs, here, in_use):
+            break
+        _remove_unchanged(path, seen)
+    raise SessionLocked(holder(path, claim_in(seen)))
+
+
+def prepare(path: Path, process: str) -> tuple[Lock, Claim]:
+    """A lock that counts as held from now on, and the claim to write down for it.
+
+    It is held before the claim is written, because another thread may judge that at once.
+    """
+    here = ThisMachine()
     ours = Claim(
         token=secrets.token_hex(16),
         host=here.host,
@@ -54,26 +76,24 @@ def claim(path: Path, process: str) -> Lock:
         process=process,
         since=format_time(SystemClock().now_ms()),
     )
-    make_directory(path.parent)
-    lock = _held[ours.token] = Lock(path, ours.token)  # before the file: another thread may judge it at once
-    seen = b""
-    for _ in range(ATTEMPTS):
-        if create_whole(path, msgspec.json.encode(ours) + b"\n"):
-            return lock
-        seen = _read(path)
-        if not seen and not path.exists():
-            continue
-        theirs = _claim_in(seen)
-        if theirs is None or not provably_gone(theirs, here, _held.__contains__):
-            break
-        _remove_unchanged(path, seen)
-    raise SessionLocked(_holder(path, seen))
+    lock = _held[ours.token] = Lock(path, ours.token)
+    return lock, ours
+
+
+def in_use(token: str) -> bool:
+    """Does a session of this process hold the lock of this token?"""
+    return token in _held
+
+
+def forget(lock: Lock) -> None:
+    """The session of this lock is over; its claim may still be written somewhere."""
+    _held.pop(lock.token, None)
 
 
 def release(lock: Lock) -> None:
     """Gives the session free. Removes only a file that still carries our token; one it cannot remove is judged later."""
-    _held.pop(lock.token, None)
-    found = _claim_in(_read(lock.path))
+    forget(lock)
+    found = claim_in(_read(lock.path))
     if found is None or found.token != lock.token or found.os_pid != os.getpid():
         return
     try:
@@ -101,16 +121,16 @@ def _read(path: Path) -> bytes:
         os.close(fd)
 
 
-def _claim_in(data: bytes) -> Claim | None:
+def claim_in(data: bytes) -> Claim | None:
+    """The claim that was written down; None for what is none."""
     try:
         return msgspec.json.decode(data, type=Claim)
     except msgspec.DecodeError:
         return None
 
 
-def _holder(path: Path, data: bytes) -> dict[str, Any]:
-    """What is told of the holder; of a claim that cannot be read, that."""
-    found = _claim_in(data)
+def holder(path: Path, found: Claim | None) -> dict[str, Any]:
+    """What is told of the holder; of a claim that cannot be read (None), that."""
     if found is None:
         unknown = "unknown"
         return {"host": unknown, "os_pid": unknown, "process": unknown, "since": unknown, "path": str(path)}

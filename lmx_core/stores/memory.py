@@ -38,7 +38,8 @@ class MemoryStore:
         return list(self._entries)
 
     def delete(self, session_id: str) -> None:
-        self._entries.pop(session_id, None)
+        if self._entries.pop(session_id, None) is None:
+            raise TranscriptNotFound(session_id)
 
     def lock(self, session_id: str) -> str:
         """A token. Raises `SessionLocked` while another is out."""

@@ -21,8 +21,8 @@ PUBLIC = """
     DefaultProvider Deny Descriptor Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback Guard
     Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore LmxError LocalEnvironment
     ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider Request Result Rewrite Runtime
-    Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout Store StoreError Subscription SystemClock Tool
-    ToolCall ToolContext ToolError ToolSpec ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall
+    SQLiteStore Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout Store StoreError StoreUnsupported
+    Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall
     UnknownEntry UnknownTools UnsafeFork Usage assemble default_tools explain fork parse_spec resume_session run
     run_in_thread search_tools start_session
 """.split()

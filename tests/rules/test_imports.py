@@ -24,7 +24,12 @@ SUBMODULES = {
 }
 """What a host may import beside the names of `lmx_core` itself; their submodules included."""
 
-DOORS = {"textual": ("lmx/tui/",), "typer": ("lmx/cli/", "lmx/__main__.py"), "httpx2": ("lmx_core/providers/",)}
+DOORS = {
+    "textual": ("lmx/tui/",),
+    "typer": ("lmx/cli/", "lmx/__main__.py"),
+    "httpx2": ("lmx_core/providers/",),
+    "sqlite3": ("lmx_core/stores/sqlite.py",),
+}
 
 
 def imports(path: Path) -> list[tuple[str, str]]:
