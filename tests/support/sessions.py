@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -120,12 +121,13 @@ class World:
             await settle(5)
         raise AssertionError("nothing was parked")
 
-    async def until(self, condition: Any) -> None:
-        for _ in range(200):
-            if condition():
-                return
+    async def until(self, condition: Any, within_s: float = 30) -> None:
+        """Turns the loop until the condition holds; what a real process does takes real time, so the limit is one."""
+        end = time.monotonic() + within_s
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError("it did not come to that")
             await settle(2)
-        raise AssertionError("it did not come to that")
 
 
 @asynccontextmanager
