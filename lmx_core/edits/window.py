@@ -136,3 +136,14 @@ class Window:
         self._used += cost
         if len(self.lines) >= self._count:
             self._full = True
+
+
+def numbered(window: Window) -> list[str]:
+    """The shown lines as `N<TAB>text`, then what a reader cannot see in the lines themselves."""
+    lines = [f"{window.first + n}\t{line}" for n, line in enumerate(window.lines)]
+    if window.crlf:
+        ends = "CRLF" if window.crlf >= len(window.lines) - 1 else f"mixed, {window.crlf} of these lines end in CRLF"
+        lines.append(f"[line ends: {ends}]")
+    if window.damaged:
+        lines.append(f"[{window.damaged} of these lines have bytes that are not UTF-8, shown as \ufffd]")
+    return lines

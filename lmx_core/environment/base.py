@@ -59,6 +59,12 @@ class DirEntry(msgspec.Struct, frozen=True):
     kind: str
 
 
+def marked(entry: DirEntry) -> str:
+    """Its name on one line, `/` after a directory and `@` after a link (RD-2)."""
+    name = entry.name.replace("\n", "\\n")
+    return name + {"directory": "/", "symlink": "@"}.get(entry.kind, "")
+
+
 class Data(msgspec.Struct, frozen=True):
     """A piece of a command's output, stdout and stderr in the order they were written. Any bytes."""
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from lmx_core.calls import ToolContext
 from lmx_core.clock import Clock, sleep
+from lmx_core.context import references
+from lmx_core.context.attach import Attachment, attach
 from lmx_core.context.outbound import Outbound
 from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
 from lmx_core.messages import Messages
@@ -26,6 +28,7 @@ from lmx_core.turn.effects import (
     Hook,
     ModelCall,
     ModelFacts,
+    ReadReferences,
     Running,
     Sleep,
     ToolAttempt,
@@ -75,6 +78,15 @@ class InlineEffectHost:
             case ModelFacts(model):
                 window = await providers.context_window(self._provider, model)
                 return window, await providers.input_modalities(self._provider, model)
+            case ReadReferences():
+                return await self._read(effect)
+
+    async def _read(self, asked: ReadReferences) -> list[Attachment]:
+        modalities = asked.modalities
+        if modalities is None:
+            modalities = await providers.input_modalities(self._provider, asked.model)
+        context = self._tool_context("")
+        return await attach(references.parse(asked.text), context.environment, context.cwd, modalities)
 
     async def _hook(self, hook: Hook) -> Any:
         context = self._hook_context(**hook.facts)

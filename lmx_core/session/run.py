@@ -8,10 +8,12 @@ always an effect of the session's host: nothing here calls a provider, a tool or
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 from lmx_core import events
 from lmx_core.calls import DEFAULT_MAX_OUTPUT_BYTES, Outcome, ToolCall
+from lmx_core.context import references
 from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
 from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, forbidden, settle, stated_window, told
@@ -28,6 +30,7 @@ from lmx_core.turn.effects import (
     Hook,
     ModelCall,
     ModelFacts,
+    ReadReferences,
     RunTools,
     Sleep,
     ToolAttempt,
@@ -39,6 +42,8 @@ from lmx_core.verdict import Deny
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
+
+log = logging.getLogger("lmx_core")
 
 
 class Run:
@@ -62,11 +67,11 @@ class Run:
     async def go(self) -> None:
         """Steps 1 to 12."""
         try:
-            text = await self._admitted()
+            prompt = await self._expanded(await self._admitted())
         except (HookDenied, HookFailed, Interrupted) as refusal:
             self._refuse(refusal)
             return
-        await self._ledger.append("user", {"text": text})
+        await self._ledger.append("user", prompt)
         settle(self.started)
         try:
             end = await self._turns_until_the_end()
@@ -82,6 +87,17 @@ class Run:
         """Step 1: `user_prompt` hooks may refuse the prompt or rewrite it."""
         text: str = await self._hook("user_prompt", self._text, unless_hooked=self._text)
         return text
+
+    async def _expanded(self, text: str) -> dict[str, Any]:
+        """Step 2: the payload of the prompt's entry, with what its `@` refer to; without, where reading that breaks."""
+        if not references.parse(text):
+            return {"text": text}
+        outcome = await self._do(ReadReferences(text=text, model=self._actor.settings.model))
+        if outcome.error is not None:
+            name = type(outcome.error).__name__
+            log.warning("the references of a prompt could not be read (%s); it goes without them", name)
+            return {"text": text}
+        return {"text": text, "attachments": outcome.value} if outcome.value else {"text": text}
 
     def _refuse(self, why: HookDenied | HookFailed | Interrupted) -> None:
         """Nothing was written and nothing is announced: the prompt never began."""

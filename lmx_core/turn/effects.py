@@ -87,7 +87,19 @@ class ModelFacts(msgspec.Struct, frozen=True):
     model: str
 
 
-Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts
+class ReadReferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Reads the files that a prompt's `@` refer to. Outcome: its attachments, as the `user` entry keeps them (AT-4).
+
+    `modalities` is what the model reads besides text; None: the provider is asked.
+    """
+
+    kind = "references"
+    text: str
+    model: str
+    modalities: frozenset[str] | None = None
+
+
+Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | ReadReferences
 
 
 class EffectKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ import msgspec
 from lmx_core.entry import LEVELS, Entry, json_shaped
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import Reported
+from lmx_core.providers.wire.attached import attached_text
 from lmx_core.request import Request, ToolSpec
 
 if TYPE_CHECKING:
@@ -224,9 +225,10 @@ def result_text(entry: Entry) -> str:
 
 
 def prompt_text(entry: Entry) -> str:
-    """What the model reads of a `user` or `system` entry: never blank."""
+    """What the model reads of a `user` or `system` entry, with the text that is attached: never blank."""
     text = str(entry.payload.get("text") or "")
-    return text if text.strip() else EMPTY_PROMPT
+    attached = attached_text(entry)
+    return "\n\n".join(part for part in (text, attached) if part.strip()) or EMPTY_PROMPT
 
 
 def answer_text(entry: Entry) -> str:

@@ -1,0 +1,86 @@
+"""Which parts of a prompt name a file: the grammar of `@`, pure (AT-1, AT-2).
+
+Taking every `@` for a path, the obvious way, spoils ordinary prompts: mail addresses, decorators of pasted code and package
+scopes are full of them (case C35). So an `@` counts only where a word may begin, and a bare word is a guess that is silent when
+it names no file. The text itself is never changed: what is attached goes beside it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+OPENING = "([{<\"'`"
+"""What may stand right before an `@`, besides white space and nothing."""
+
+_QUOTED = re.compile(r'@"([^"\n]+)"')
+_PLAIN = re.compile(r"@([A-Za-z0-9._/~+*-]+)")
+_EXTENSION = re.compile(r"[^/.]\.[A-Za-z][^/.]*\Z")
+_SENTENCE_ENDS = "."
+_DEFINITION = re.compile(
+    r"\s*(?:@|(?:async\s+)?(?:def|function|fn|fun|func)\b|(?:export|public|private|protected|internal|static|final|abstract|"
+    r"override|open|data|suspend)\b|(?:class|struct|enum|interface|record|trait|object|val|var|let|const)\b)"
+)
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """`ref` is what was written, `path` what it names.
+
+    `explicit`: it can only be meant as a path, so that a failure is told. `pattern`: its `*` stand for names.
+    """
+
+    ref: str
+    path: str
+    explicit: bool
+    pattern: bool = False
+
+
+def parse(text: str) -> tuple[Reference, ...]:
+    """The references of a prompt in order, each path once. Linear in the length of the text."""
+    found: dict[str, Reference] = {}
+    at = text.find("@")
+    while at >= 0:
+        reference, end = _reference(text, at) if _may_begin(text, at) else (None, at + 1)
+        if reference is not None:
+            known = found.get(reference.path)
+            if known is None or (reference.explicit and not known.explicit):
+                found[reference.path] = reference
+        at = text.find("@", end)
+    return tuple(found.values())
+
+
+def written(path: str) -> str:
+    """The reference that `parse` reads back as `path`; the path itself must not hold a `"` or a line end."""
+    plain = _PLAIN.fullmatch(f"@{path}")
+    return f"@{path}" if plain and "*" not in path and not path.endswith(tuple(_SENTENCE_ENDS)) else f'@"{path}"'
+
+
+def _may_begin(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1].isspace() or text[at - 1] in OPENING
+
+
+def _reference(text: str, at: int) -> tuple[Reference | None, int]:
+    """What begins at the `@`, and where to go on."""
+    if (quoted := _QUOTED.match(text, at)) is not None:
+        return Reference(ref=quoted[0], path=quoted[1], explicit=True), quoted.end()
+    plain = _PLAIN.match(text, at)
+    if plain is None:
+        return None, at + 1
+    path = plain[1].rstrip(_SENTENCE_ENDS)
+    if not path:
+        return None, plain.end()
+    pattern = "*" in path
+    explicit = (
+        "/" in path or pattern or (_EXTENSION.search(path) is not None and not _is_decorator(text, at, plain.end()))
+    )
+    return Reference(ref=f"@{path}", path=path, explicit=explicit, pattern=pattern), plain.end()
+
+
+def _is_decorator(text: str, at: int, end: int) -> bool:
+    """`@pytest.fixture` above a definition looks like a name with an extension, and is none."""
+    line = text.rfind("\n", 0, at) + 1
+    if text[line:at].strip():
+        return False
+    rest, _, following = text[end : end + 400].partition("\n")
+    return (not rest.strip() or rest.startswith("(")) and _DEFINITION.match(following) is not None

@@ -1,0 +1,140 @@
+"""Attachments in a session: read after the hooks, kept on the prompt's entry, never read again (AT-4)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sessions import world
+
+from lmx_core import Busy, Cancelled, HookDenied
+from lmx_core.environment.base import FileError
+from lmx_core.environment.local import LocalEnvironment
+from lmx_core.providers.scripted import complete
+from lmx_core.testing import assert_valid_transcript
+from lmx_core.testing.kit import settle
+from lmx_core.transcript.fork import fork
+from lmx_core.verdict import Deny, Rewrite
+
+pytestmark = pytest.mark.asyncio
+
+
+class Held(LocalEnvironment):
+    """Reads nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+        self.free = asyncio.Event()
+
+    async def stream_file(self, cwd: Path, path: str) -> Any:
+        self.reads.append(path)
+        await self.free.wait()
+        async for piece in super().stream_file(cwd, path):
+            yield piece
+
+
+async def test_at_4_what_a_prompt_refers_to_is_on_its_entry_and_in_the_request(tmp_path: Path):
+    """AT-4, REC-2: and an entry without attachments has no such field."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with world([complete("One."), complete("Two.")], cwd=tmp_path) as w:
+        await w.session.await_prompt("explain @a.py")
+        await w.session.await_prompt("thanks @nobody")
+        first, second = w.of("user")
+        kept = [{"ref": "@a.py", "path": "a.py", "kind": "file", "text": "1\tx = 1", "bytes": 6}]
+        assert first == {"text": "explain @a.py", "attachments": kept}
+        assert second == {"text": "thanks @nobody"}
+        assert w.provider.requests[0].entries[-1].payload == first
+        assert_valid_transcript(w.entries)
+
+
+async def test_at_4_a_resumed_or_forked_session_never_reads_again(tmp_path: Path):
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\n")
+    async with world([complete("One."), complete("Two.")], cwd=tmp_path) as w:
+        await w.session.await_prompt("explain @a.py")
+        await w.session.stop()
+        file.write_text("x = 2\n")
+        environment = Held()
+        async with world([complete("Two.")], resume=w, cwd=tmp_path, environment=environment) as again:
+            await again.session.await_prompt("and now?")
+            assert again.provider.requests[0].entries[0].payload["attachments"][0]["text"] == "1\tx = 1"
+            await again.session.stop()
+        copy = await fork(w.store, w.session.id)
+        kept = [entry.payload for entry in w.store.read(copy) if entry.type == "user"]
+        assert kept[0]["attachments"][0]["text"] == "1\tx = 1"
+        assert environment.reads == []
+
+
+async def test_at_4_the_hooks_see_the_prompt_first(tmp_path: Path):
+    """AT-4: what they take out of it is not read, what they refuse neither."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    environment = Held()
+    environment.free.set()
+
+    async def rewrite(text: str, context: Any) -> Any:
+        assert "a.py" not in environment.reads
+        return Deny("no") if "secret" in text else Rewrite("see @b.py")
+
+    (tmp_path / "b.py").write_text("b\n")
+    hooks = [("user_prompt", rewrite)]
+    async with world([complete("One.")], cwd=tmp_path, environment=environment, hooks=hooks) as w:
+        await w.session.await_prompt("see @a.py")
+        assert environment.reads == ["b.py"]
+        with pytest.raises(HookDenied):
+            await w.session.prompt("secret @a.py")
+        assert environment.reads == ["b.py"]
+
+
+async def test_se_1_reading_holds_nobody_up_and_can_be_cancelled(tmp_path: Path):
+    """SE-1, SE-4: the session is busy meanwhile, answers, and a cancelled prompt never began."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    environment = Held()
+    async with world([complete("One.")], cwd=tmp_path, environment=environment) as w:
+        waiting = asyncio.ensure_future(w.session.prompt("see @a.py"))
+        await w.until(lambda: environment.reads)
+        assert (await w.session.info()).status == "busy"
+        with pytest.raises(Busy):
+            await w.session.prompt("another")
+        assert not waiting.done()
+        await w.session.cancel()
+        with pytest.raises(Cancelled):
+            await waiting
+        assert w.types() == ["session"]
+        environment.free.set()
+        await settle()
+        assert (await w.session.await_prompt("again @a.py")).text == "One."
+
+
+class Broken(LocalEnvironment):
+    async def stream_file(self, cwd: Path, path: str) -> Any:
+        raise ValueError("key-12345")
+        yield b""
+
+    async def read_file(self, cwd: Path, path: str) -> bytes | FileError:
+        raise ValueError("key-12345")
+
+
+async def test_a_read_that_crashes_is_a_warning_and_the_prompt_goes_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """Core.md 4.2 step 2."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with world([complete("One.")], cwd=tmp_path, environment=Broken()) as w:
+        with caplog.at_level(logging.WARNING, "lmx_core"):
+            assert (await w.session.await_prompt("see @a.py")).text == "One."
+        assert w.of("user") == [{"text": "see @a.py"}]
+    assert "could not be read (ValueError)" in caplog.text
+    assert "key-12345" not in caplog.text
+
+
+async def test_only_a_prompt_is_looked_through(tmp_path: Path):
+    """AT-4: a steer's `@` is text."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    async with world([complete("One.")], cwd=tmp_path) as w:
+        await w.session.steer("mind @a.py")
+        await w.session.await_prompt("go")
+        assert all("attachments" not in payload for payload in w.of("user"))
