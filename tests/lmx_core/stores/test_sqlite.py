@@ -172,10 +172,14 @@ def test_store_6_a_database_of_something_else_is_refused(store, rows):
     assert rows("SELECT name FROM sqlite_master") == [("theirs",)]
 
 
-def test_store_10_the_file_is_private_and_the_database_safe(store, rows):
-    """STORE-10: 0600 with its companions, WAL, and the pragmas that hold for a connection."""
-    store.path.parent.mkdir()
-    store.path.touch(0o644)
+@pytest.mark.parametrize("existing", [True, False])
+def test_store_10_the_file_is_private_and_the_database_safe(store, rows, existing):
+    """STORE-10: made by the first write, 0600 with its companions, WAL, and the pragmas that hold for a connection."""
+    assert store.list_sessions() == []
+    assert not store.path.parent.exists()
+    if existing:
+        store.path.parent.mkdir()
+        store.path.touch(0o644)
     store.append("one", talk().entries)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in store.path.parent.iterdir()}
     assert modes == {"lmx.db": 0o600, "lmx.db-wal": 0o600, "lmx.db-shm": 0o600}
@@ -201,6 +205,7 @@ async def test_store_10_one_thread_of_its_own_off_the_loop(store, monkeypatch):
 def test_two_threads_and_two_stores_on_one_file(store):
     """Positions never collide: each batch takes the write lock before it looks for the newest."""
     stores, failed = [store, SQLiteStore(store.path)], []
+    before = sys.getswitchinterval()
 
     def write(which: SQLiteStore, id: str) -> None:
         try:
@@ -210,10 +215,12 @@ def test_two_threads_and_two_stores_on_one_file(store):
             failed.append(error)
 
     threads = [threading.Thread(target=write, args=(stores[n % 2], f"s{n % 2}")) for n in range(4)]
+    sys.setswitchinterval(1e-6)
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    sys.setswitchinterval(before)
     assert failed == []
     assert [len(store.read(id)) for id in ("s0", "s1")] == [80, 80]
 
