@@ -56,6 +56,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def __init__(self, host: Host, *, look: Look | None = None, now: Callable[[], int] = monotonic_ms):
         crash = host.history_path.parent / "crash" if host.history_path is not None else None
         super().__init__(look=look, crash_directory=crash)
+        self.listening = False
         self.host, self._now = host, now
         self.state = State(mode=host.permission.mode)
         self.bridge = Bridge(host, self)
@@ -79,6 +80,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        self.listen()
         self.work(self._load_history(), "history")
         self.work(self.bridge.begin(), "session")
 

@@ -50,6 +50,8 @@ class TerminalApp(App[int]):
         """After a fault: the sentence for the person."""
         self.end_status: int | None = None
         """The exit status a signal or a lost terminal decided on."""
+        self.listening = True
+        """Are keys taken as they come? An app that is not ready at its first moment starts with False and calls `listen`."""
         self.opened: Tty | None = None
         """The terminal the driver takes; without it the driver opens one."""
         self._crash_directory = crash_directory
@@ -64,6 +66,12 @@ class TerminalApp(App[int]):
         return self._driver if isinstance(self._driver, TerminalDriver) else None
 
     # The terminal's life
+
+    def listen(self) -> None:
+        """Something has the focus now: takes the keys, those typed before it first. Textual drops a key nobody waits for."""
+        self.listening = True
+        if (terminal := self.terminal) is not None:
+            terminal.listen()
 
     def end(self, status: int) -> None:
         """Leaves the terminal at once and ends the app; the first status counts."""

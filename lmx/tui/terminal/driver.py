@@ -98,11 +98,17 @@ class TerminalDriver(Driver):
                 query=restore.understands_queries(self._environ),
             )
         )
-        self._loop.add_reader(tty.input, self._readable)
         self.tell_size()
-        if self._typed:
-            typed, self._typed = self._typed, b""
-            self._receive(typed)
+        if self.app.listening:
+            self.listen()
+
+    def listen(self) -> None:
+        """Reads the keys, first those that were typed while the look was asked for. Until then the terminal keeps them."""
+        if self._tty is None or self._output is None:
+            return
+        self._loop.add_reader(self._tty.input, self._readable)
+        typed, self._typed = self._typed, b""
+        self._receive(typed)
 
     def stop_application_mode(self) -> None:
         """Leaves the screen and restores the terminal; harmless when it is done already."""
