@@ -118,7 +118,7 @@ def _of(provider: str, model: str) -> str:
 
 def _reachable(model: str, keys: Collection[str]) -> bool:
     try:
-        provider = parse_spec(model, known=BY_NAME).provider
+        info = BY_NAME[parse_spec(model, known=BY_NAME).provider]
     except ConfigError:
         return False
-    return provider in keys or not BY_NAME[provider].key_variables
+    return info.vendor in keys or not info.key_variables

@@ -14,8 +14,9 @@ class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A provider as people and specs name it.
 
     `key_variables` are tried in order; empty: it needs no key. `default_model` is a model's own name, None where nothing can be
-    presumed (a local daemon serves what it has). `wire` is `openai_chat` or `anthropic`. `base_url` ends where the protocol's
-    documentation says (in `/v1` for Chat Completions, at the root for Anthropic).
+    presumed (a local daemon serves what it has). `wire` names the protocol. `base_url` ends where the protocol's documentation
+    says (in `/v1` for OpenAI's shapes, at the root for Anthropic and Ollama). `alias_of`: the same vendor, key and address
+    under another name, which forces a protocol.
     """
 
     name: str
@@ -24,6 +25,12 @@ class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     default_model: str | None
     wire: str
     base_url: str
+    alias_of: str | None = None
+
+    @property
+    def vendor(self) -> str:
+        """Whose key, address and prices count."""
+        return self.alias_of or self.name
 
     @property
     def default_spec(self) -> str | None:
@@ -98,7 +105,14 @@ PROVIDERS: tuple[ProviderInfo, ...] = (
 )
 """In the order in which a key is looked for when no model is named."""
 
-BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in PROVIDERS}
+_OPENAI = next(info for info in PROVIDERS if info.name == "openai")
+ALIASES: tuple[ProviderInfo, ...] = tuple(
+    msgspec.structs.replace(_OPENAI, name=name, default_model=None, wire=wire, alias_of="openai")
+    for name, wire in (("openai-responses", "openai_responses"), ("openai-chat", "openai_chat"))
+)
+"""Names that a spec may use and nobody is offered: they force a protocol of OpenAI's."""
+
+BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in (*PROVIDERS, *ALIASES)}
 
 
 def nearest(name: str) -> str | None:
@@ -111,4 +125,4 @@ def unknown_provider(name: str) -> str:
     """The sentence for a provider nobody knows (cli.md 8.1): it names the nearest, else all of them."""
     if close := nearest(name):
         return f"there is no provider {name!r}; did you mean {close!r}?"
-    return f"there is no provider {name!r}; known are {', '.join(BY_NAME)}"
+    return f"there is no provider {name!r}; known are {', '.join(info.name for info in PROVIDERS)}"

@@ -24,6 +24,7 @@ from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.base import UNANSWERED, Target, Wire
 from lmx_core.providers.wire.openai_chat import OpenAIChat
+from lmx_core.providers.wire.openai_responses import OpenAIResponses
 from lmx_core.request import Error, Request, ToolSpec
 
 LOCAL_IDLE_FLOOR_MS = 900_000
@@ -79,7 +80,9 @@ class DefaultProvider:
         self._local_max_tokens = local_max_tokens
         self._ollama_window = ollama_window
         self._http = Http(connect_timeout_ms, clock or SystemClock())
-        self._wires: dict[str, Wire] = {wire.name: wire for wire in (AnthropicMessages(), OpenAIChat())}
+        self._wires: dict[str, Wire] = {
+            wire.name: wire for wire in (AnthropicMessages(), OpenAIChat(), OpenAIResponses())
+        }
 
     def __repr__(self) -> str:
         return "DefaultProvider"
@@ -190,7 +193,7 @@ class DefaultProvider:
         return Route(
             info=info,
             target=Target(
-                provider=info.name,
+                provider=info.vendor,
                 model=spec.model,
                 base_url=base,
                 custom=custom,
@@ -211,7 +214,7 @@ class DefaultProvider:
 
     def _base(self, info: ProviderInfo) -> tuple[str, bool]:
         """The base URL, and whether it is another than the vendor's."""
-        given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.name)
+        given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.vendor)
         if info.name != "ollama":
             return (given, True) if given else (info.base_url, False)
         host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
@@ -223,7 +226,7 @@ class DefaultProvider:
     def _key(self, info: ProviderInfo) -> tuple[str | None, str]:
         """The key and where it came from; an empty one is none (cli.md 8.4)."""
         if self._api_keys is not None:
-            return self._api_keys.get(info.name, "").strip() or None, "the key it was given"
+            return self._api_keys.get(info.vendor, "").strip() or None, "the key it was given"
         for variable in info.key_variables:
             if key := self._environment().get(variable, "").strip():
                 return key, variable

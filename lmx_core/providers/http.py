@@ -28,7 +28,7 @@ from lmx_core.providers.failures import (
 )
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.base import Decoder, ErrorEvent, Malformed
-from lmx_core.providers.wire.sse import Events, EventTooLong
+from lmx_core.providers.wire.sse import EventTooLong
 from lmx_core.tasks import run_in_thread
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Http:
         return False
 
     async def _events(self, response: httpx2.Response, answer: Answer, decoder: Decoder, timer: Deadline) -> None:
-        events = Events()
+        events = decoder.framing()
         blocks = _blocks(response)
         with _Deltas(answer) as deltas:
             async for block in blocks:

@@ -34,13 +34,28 @@ KEY = "sk-test-0123456789abcdef"
 class Adapter:
     """One row of the conformance suite: a model spec, and where below the mock server's root the adapter's base URL is.
 
-    `codec` names the mock's protocol, whose frames the byte-level tests cut up.
+    `codec` names the mock's protocol, whose frames the byte-level tests cut up; `route` is where requests arrive.
     """
 
     name: str
     spec: str
     path: str
     codec: str
+    route: str
+
+    @property
+    def vendor(self) -> str:
+        """The name of the provider without the protocol that a spec may force."""
+        return self.spec.partition(":")[0].partition("-")[0]
+
+    @property
+    def local(self) -> bool:
+        return self.vendor == "ollama"
+
+    @property
+    def told_refusal(self) -> bool:
+        """Whether the mock tells a refusal by the reason for which the answer ended."""
+        return self.codec in ("chat", "anthropic")
 
     def provider(self, url: str, **options: Any) -> DefaultProvider:
         keys = {"openai": KEY, "anthropic": KEY}
@@ -48,9 +63,10 @@ class Adapter:
 
 
 ADAPTERS = (
-    Adapter("openai_chat", "openai:mock-model", "/v1", "chat"),
-    Adapter("anthropic", "anthropic:mock-model", "", "anthropic"),
-    Adapter("ollama", "ollama:mock-model", "", "chat"),
+    Adapter("openai_chat", "openai:mock-model", "/v1", "chat", "/v1/chat/completions"),
+    Adapter("openai_responses", "openai-responses:mock-model", "/v1", "responses", "/v1/responses"),
+    Adapter("anthropic", "anthropic:mock-model", "", "anthropic", "/v1/messages"),
+    Adapter("ollama", "ollama:mock-model", "", "chat", "/v1/chat/completions"),
 )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lmx_core.entry import valid_text
+from lmx_core.errors import clean_message
 from lmx_core.providers.base import Emit
 from lmx_core.providers.wire.base import arguments
 from lmx_core.request import (
@@ -75,7 +76,7 @@ class Answer:
     def metadata(self, resolved_model: str | None, status: int = 200) -> None:
         """Once an answer: which model answers."""
         if self.resolved_model is None and resolved_model:
-            self.resolved_model = resolved_model
+            self.resolved_model = resolved_model = valid_text(resolved_model)
             self._emit(ResponseMetadata(resolved_model=resolved_model, status=status))
 
     def window(self, tokens: int) -> None:
@@ -145,7 +146,7 @@ class Answer:
         self._emit(Message(content=self.content(), tool_calls=calls, reasoning_details=details))
         if self.usage is not None:
             self._emit(UsageReport(self.usage))
-        self._emit(Done(stop_reason))
+        self._emit(Done(clean_message(stop_reason, 80)))
 
     def abandon(self) -> None:
         """What a failed attempt leaves: its words, unmarked calls dropped, and the usage if the server told it."""

@@ -18,12 +18,14 @@ import msgspec
 from lmx_core.entry import Entry, valid_text
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
+from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import Answer, CallSlot
 from lmx_core.providers.wire.base import (
     UNANSWERED,
     Encoded,
     ErrorEvent,
     Target,
+    count,
     decode,
     encode,
     in_wire_order,
@@ -224,6 +226,8 @@ _WHOLE = msgspec.json.Decoder(_Whole, strict=False)
 class Events:
     """Folds the events of one answer."""
 
+    framing = sse.Events
+
     def __init__(self, answer: Answer, target: Target):
         self._answer, self._target = answer, target
         self._blocks: dict[int, dict[str, Any]] = {}
@@ -319,18 +323,13 @@ class Events:
 
 def usage_of(raw: dict[str, Any], model: str) -> Usage:
     """Anthropic counts cached tokens beside the input; here they are inside, as for everyone (US-1)."""
-    read, written = _number(raw, "cache_read_input_tokens"), _number(raw, "cache_creation_input_tokens")
+    read, written = count(raw.get("cache_read_input_tokens")), count(raw.get("cache_creation_input_tokens"))
     known = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return Usage(
-        input_tokens=_number(raw, "input_tokens") + read + written,
-        output_tokens=_number(raw, "output_tokens"),
+        input_tokens=count(raw.get("input_tokens")) + read + written,
+        output_tokens=count(raw.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
         model=model,
         extra={key: value for key, value in raw.items() if key not in known},
     )
-
-
-def _number(raw: dict[str, Any], key: str) -> int:
-    value = raw.get(key)
-    return value if isinstance(value, int) else 0

@@ -7,6 +7,7 @@ key's origin, which is why a new protocol is one file and joins the conformance 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +30,9 @@ EMPTY_RESULT = "(the tool returned nothing)"
 EMPTY_ERROR = "(the tool failed without saying why)"
 EMPTY_PROMPT = "(an empty message)"
 
+OPENAI_COMBINATORS = ("oneOf", "anyOf", "allOf", "enum", "not")
+"""What OpenAI refuses at the top level of a tool's schema."""
+
 UNANSWERED = "unanswered"
 """What `finish` returns for an answer that holds nothing and did not stop normally (LL-7)."""
 
@@ -48,8 +52,8 @@ class ErrorEvent(Exception):
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a request is for.
 
-    `provider` and `model` are as in the spec; `custom` says that the base URL is not the vendor's own; `local_max_tokens` is
-    the output limit where nothing else sets one.
+    `provider` is the vendor and `model` as in the spec; `custom` says that the base URL is not the vendor's own;
+    `local_max_tokens` is the output limit where nothing else sets one.
     """
 
     provider: str
@@ -59,10 +63,22 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     local_max_tokens: int | None = None
 
 
+class Framing(Protocol):
+    """Cuts what was read into events: those that `block` completed, and on `close` what is left."""
+
+    def feed(self, block: bytes) -> list[bytes]:
+        """Raises `EventTooLong`."""
+
+    def close(self) -> list[bytes]: ...
+
+
 class Decoder(Protocol):
     """Folds one answer. `feed` takes the data of one event; `ended` is true after the protocol's end mark."""
 
     ended: bool
+
+    def framing(self) -> Framing:
+        """What finds the events in the bytes of a response."""
 
     def feed(self, data: bytes) -> None:
         """Raises `Malformed` or `ErrorEvent`."""
@@ -104,11 +120,18 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
     except msgspec.DecodeError:
         pass
     try:
-        loose = json.loads(data.decode("utf-8", "replace"))
+        loose = json.loads(data.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_finite)
         value: T = msgspec.convert(loose, decoder.type, strict=False)
     except (ValueError, msgspec.ValidationError):
         raise _unreadable(data) from None
     return value
+
+
+def _finite(text: str) -> float:
+    """A number that the transcript can hold. Raises ValueError."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is no JSON number")
+    return number
 
 
 def _unreadable(data: bytes) -> Malformed:
@@ -149,6 +172,11 @@ def arguments(text: str) -> tuple[dict[str, Any], str | None]:
     if not isinstance(value, dict):
         return {}, f"the arguments are not one JSON object but {type(value).__name__}"
     return value, None
+
+
+def count(value: Any) -> int:
+    """A number of tokens as a server tells it; 0 for what cannot be one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0
 
 
 def without_nul(value: Any) -> Any:

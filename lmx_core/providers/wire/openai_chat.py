@@ -16,13 +16,16 @@ import msgspec
 from lmx_core.entry import Entry
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
+from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import EXTRA_CONTENT, Answer, CallSlot
 from lmx_core.providers.wire.base import (
+    OPENAI_COMBINATORS,
     UNANSWERED,
     Encoded,
     ErrorEvent,
     Target,
     answer_text,
+    count,
     decode,
     encode,
     in_wire_order,
@@ -50,7 +53,6 @@ _COUNTED = (
     "prompt_tokens completion_tokens total_tokens prompt_tokens_details completion_tokens_details "
     "prompt_cache_hit_tokens prompt_cache_miss_tokens"
 ).split()
-_COMBINATORS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ class OpenAIChat:
         """OpenAI itself refuses a schema whose top level is a choice (PV-5); compatible servers don't."""
         if target.provider != "openai" or target.custom:
             return None
-        return refused_schema(tools, _COMBINATORS, target.provider)
+        return refused_schema(tools, OPENAI_COMBINATORS, target.provider)
 
     def body(self, request: Request, target: Target) -> bytes:
         head = _settings(request, target)
@@ -209,6 +211,8 @@ _CHUNK = msgspec.json.Decoder(_Chunk, strict=False)
 class Chunks:
     """Folds the chunks of one answer."""
 
+    framing = sse.Events
+
     def __init__(self, answer: Answer, target: Target):
         self._answer, self._target = answer, target
         self._calls = _Calls(answer)
@@ -337,8 +341,8 @@ def _merge_details(known: list[dict[str, Any]], new: Sequence[dict[str, Any]]) -
 
 def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     """OpenAI's prompt tokens include the cached ones (US-1)."""
-    details = raw.get("prompt_tokens_details") or {}
-    thought = (raw.get("completion_tokens_details") or {}).get("reasoning_tokens")
+    details, said = _object(raw, "prompt_tokens_details"), _object(raw, "completion_tokens_details")
+    thought = count(said.get("reasoning_tokens"))
     extra = {key: value for key, value in raw.items() if key not in _COUNTED and value is not None}
     if thought:
         extra["reasoning_tokens"] = thought
@@ -348,15 +352,16 @@ def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     elif target.provider == "openrouter" and not raw.get("is_byok") and isinstance(raw.get("cost"), int | float):
         cost = float(raw["cost"]) or None  # what it charged; a price of 0 for a hosted model is unknown
     return Usage(
-        input_tokens=_count(raw.get("prompt_tokens")),
-        output_tokens=_count(raw.get("completion_tokens")),
-        cache_read_tokens=_count(details.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")),
-        cache_write_tokens=_count(details.get("cache_write_tokens")),
+        input_tokens=count(raw.get("prompt_tokens")),
+        output_tokens=count(raw.get("completion_tokens")),
+        cache_read_tokens=count(details.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")),
+        cache_write_tokens=count(details.get("cache_write_tokens")),
         cost_usd=cost,
         model=model,
         extra=extra,
     )
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+def _object(raw: dict[str, Any], key: str) -> dict[str, Any]:
+    found = raw.get(key)
+    return found if isinstance(found, dict) else {}

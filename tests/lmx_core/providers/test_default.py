@@ -39,6 +39,9 @@ def route(spec: str = "openai:m", **options: Any) -> Route:
         ("ollama:q", "http://h:1/v1/", "http://h:1/v1/chat/completions"),
         ("ollama:q", {"openai": "http://other"}, "http://localhost:11434/v1/chat/completions"),
         ("openai:m", {"openai": "http://other"}, "http://other/v1/chat/completions"),
+        ("openai-responses:m", None, "https://api.openai.com/v1/responses"),
+        ("openai-responses:m", {"openai": "http://other"}, "http://other/v1/responses"),
+        ("openai-chat:m", None, "https://api.openai.com/v1/chat/completions"),
     ),
 )
 def test_gw_1_both_spellings_of_a_base_url(spec: str, base_url: Any, address: str) -> None:
@@ -130,6 +133,14 @@ def test_pv_5_a_spec_nobody_serves(spec: str, say: str) -> None:
     assert failure is not None and say in failure.message and failure.is_transient is False
 
 
+def test_a_forced_protocol_is_the_same_vendor() -> None:
+    """Its key, and its name in what is sent and priced; nobody is offered the alias."""
+    to = route("openai-responses:m", environ={}, api_keys={"openai": "mine"})
+    assert (to.key, to.target.provider, to.place.provider) == ("mine", "openai", "openai-responses")
+    assert failing("openai-chat:m").code == "missing_api_key"
+    assert "openai-chat" not in failing("zzz:m").message
+
+
 def test_pv_5_a_schema_the_wire_refuses() -> None:
     odd = tool("pick")
     odd.schema["oneOf"] = []
@@ -159,7 +170,7 @@ async def test_the_key_travels_as_a_header_and_only_there(adapter: Any) -> None:
         context = {"request_id": "hidden", "session_id": "hidden"}
         await attempt(adapter.provider(url, ollama_window=False), request(adapter, context=context))
     (head,) = heads
-    assert head.count(KEY.encode()) == (0 if adapter.name == "ollama" else 1)
+    assert head.count(KEY.encode()) == (0 if adapter.local else 1)
     assert (b"x-api-key: " + KEY.encode() in head.lower()) == (adapter.name == "anthropic")
     assert (b"anthropic-version: 2023-06-01" in head.lower()) == (adapter.name == "anthropic")
     assert b"accept-encoding: identity" in head.lower()

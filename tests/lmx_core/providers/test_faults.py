@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.adapters import ADAPTERS, BASH, KEY, Adapter, Heard, attempt, request
-from support.mock_llm import CODECS, Answer, Ask, Call, MockLLM
+from support.mock_llm import CODECS, Answer, Ask, Call, Frame, MockLLM
 from support.raw_server import answering, closed_port, read_request, response, serving
 
 from lmx_core.clock import ManualClock
@@ -18,7 +18,7 @@ from lmx_core.providers import base
 
 pytestmark = pytest.mark.asyncio
 each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda a: a.name)
-each_with_a_key = pytest.mark.parametrize("adapter", [a for a in ADAPTERS if a.name != "ollama"], ids=lambda a: a.name)
+each_with_a_key = pytest.mark.parametrize("adapter", [a for a in ADAPTERS if not a.local], ids=lambda a: a.name)
 
 
 async def failing(adapter: Adapter, **fault: Any) -> Failure:
@@ -160,7 +160,7 @@ async def test_ll_9_a_key_that_the_server_echoes_is_struck_out(adapter: Adapter,
 @each_with_a_key
 async def test_c10_6_a_refused_key_names_where_it_came_from(adapter: Adapter) -> None:
     """C10-6, C8-12: the variable is named, and that a retry will not help."""
-    variable = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[adapter.spec.partition(":")[0]]
+    variable = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[adapter.vendor]
     with MockLLM({"turns": [{"text": "x", "faults": [{"kind": "http", "status": 401, "message": "bad key"}]}]}) as m:
         heard = await attempt(adapter.provider(m.url, api_keys=None, environ={variable: KEY}), request(adapter))
     assert (
@@ -187,7 +187,7 @@ async def test_c8_16_nobody_listens(adapter: Adapter) -> None:
     )
     assert f"http://127.0.0.1:{port} " in failure.message and "connection refused" in failure.message
     assert "passw0rd" not in failure.message and "deep" not in failure.message
-    assert ("is Ollama running?" if adapter.name == "ollama" else "is the server running?") in failure.message
+    assert ("is Ollama running?" if adapter.local else "is the server running?") in failure.message
 
 
 @each_adapter
@@ -219,7 +219,7 @@ async def test_ll_8_a_stream_that_breaks(adapter: Adapter, kind: str, code: str,
     failure = heard.failure
     assert failure is not None and failure.is_transient and failure.category == "server" and not heard.calls
     assert failure.code == code or kind == "stream_error"
-    assert KEY not in failure.message or adapter.name == "ollama"
+    assert KEY not in failure.message or adapter.local
     assert "one two three".startswith(heard.text.strip())
     assert (heard.message is not None) == bool(heard.text)
 
@@ -231,20 +231,24 @@ async def test_a_connection_reset_without_an_answer(adapter: Adapter) -> None:
     assert heard.failure is not None and heard.failure.code == "connection" and heard.failure.is_transient
 
 
-def frames(adapter: Adapter) -> bytes:
-    """A small answer with words and a call, as the mock's codec encodes it for this adapter."""
+def frames(adapter: Adapter) -> list[Frame]:
+    """A small answer with words and a call, as the mock's codec encodes it for this adapter, event by event."""
     call = Call("c1", "bash", {"command": "ls"}, '{"command": "ls"}')
     usage = {"input": 5, "output": 5, "cache_read": 0, "cache_write": 0, "reasoning": 1}
     answer = Answer(0, "m", ["hm"], ["Wörter ", "🎉"], [call], usage, "tool", 6)
     ask = Ask(adapter.codec, "m", True, [], [], {})
-    return b"".join(frame.data for frame in CODECS[adapter.codec].stream(answer, ask))
+    return list(CODECS[adapter.codec].stream(answer, ask))
+
+
+def whole_answer(adapter: Adapter) -> bytes:
+    return b"".join(frame.data for frame in frames(adapter))
 
 
 @each_adapter
 @pytest.mark.parametrize("reset", (False, True))
 async def test_a_connection_that_ends_at_any_byte_never_makes_half_an_answer(adapter: Adapter, reset: bool) -> None:
     """LL-7, case C15: cut in the head, in an event, in a character, between events: a failure; whole only when it is whole."""
-    whole = response(frames(adapter))
+    whole = response(whole_answer(adapter))
     for cut in [*range(0, len(whole), 41), len(whole)]:
         async with serving(answering(whole[:cut], reset=reset and cut < len(whole))) as url:
             provider = adapter.provider(url)
@@ -263,7 +267,7 @@ async def test_an_end_mark_is_enough_although_the_connection_stays_open(adapter:
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(response(frames(adapter)))
+        writer.write(response(whole_answer(adapter)))
         await writer.drain()
         await reader.read()
 
@@ -278,17 +282,16 @@ async def test_an_end_mark_is_enough_although_the_connection_stays_open(adapter:
 async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter) -> None:
     """LL-7: a slow answer is no silent one."""
     clock, heard = ManualClock(), []
-    limit = 900_000 if adapter.name == "ollama" else 120_000
-    events = frames(adapter).split(b"\n\n")
+    limit = 900_000 if adapter.local else 120_000
     go_on = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(response(b""))
-        for event in events:
-            writer.write(event + b"\n\n")
+        for event in frames(adapter):
+            writer.write(event.data)
             await writer.drain()
-            if b"hm" in event or "Wörter".encode() in event or "🎉".encode() in event:
+            if event.delta and any(word.encode() in event.data for word in ("hm", "Wörter", "🎉")):
                 await go_on.wait()
                 go_on.clear()
 
@@ -308,7 +311,7 @@ async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter)
 
 @each_adapter
 async def test_a_compressed_answer_is_read_although_none_was_asked_for(adapter: Adapter) -> None:
-    packed = response(gzip.compress(frames(adapter)), headers=["Content-Encoding: gzip"])
+    packed = response(gzip.compress(whole_answer(adapter)), headers=["Content-Encoding: gzip"])
     async with serving(answering(packed)) as url:
         heard = await attempt(adapter.provider(url), request(adapter))
     assert heard.failure is None and heard.text == "Wörter 🎉"
@@ -345,6 +348,7 @@ async def test_ll_7_an_empty_answer_that_did_not_stop_normally(adapter: Adapter)
     """LL-7: `unanswered`, and worth another attempt; one that stopped normally is an answer."""
     nothing = {
         "chat": b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\ndata: [DONE]\n\n',
+        "responses": b'data: {"type":"response.completed","response":{}}\n\n',
         "anthropic": b'data: {"type":"message_start","message":{}}\n\ndata: {"type":"message_stop"}\n\n',
     }[adapter.codec]
     async with serving(answering(response(nothing))) as url:
