@@ -14,7 +14,7 @@ import msgspec
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.errors import ConfigError, Failure
-from lmx_core.providers import catalog
+from lmx_core.providers import catalog, modalities
 from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.catalog import ProviderInfo
 from lmx_core.providers.failures import AttemptFailed, Place, broken_stream
@@ -54,7 +54,8 @@ class DefaultProvider:
     - `environ`: where key variables and `OLLAMA_HOST` are looked up; None is the process's own, at the time of the request.
     - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. `ollama:` waits at least 15 minutes (OL-2).
     - `local_max_tokens`: output limit of `ollama:` where the request sets none; None sends none (OL-1).
-    - `ollama_window`: whether the daemon is asked for a model's window, before the first request and after every answer (OL-3).
+    - `ollama_window`: whether the daemon is asked about a model: its window, before the first request and after every answer
+      (OL-3), and whether it reads images.
 
     Raises ConfigError for a base URL that is none. Its repr shows its name only.
     """
@@ -138,6 +139,17 @@ class DefaultProvider:
             return await self._window(self._route(model))
         except AttemptFailed:
             return None
+
+    async def input_modalities(self, model: str) -> frozenset[str]:
+        """What the model reads besides text: by its name, or as an Ollama daemon says of it; unknown is no."""
+        try:
+            route = self._route(model)
+        except AttemptFailed:
+            return modalities.NONE
+        if route.info.name != "ollama":
+            return modalities.of_model(route.target.provider, route.target.model)
+        asked = self._ollama_window and await self._daemon(route).sees(route.target.model)
+        return modalities.IMAGE if asked else modalities.NONE
 
     async def _window(self, route: Route) -> int | None:
         if route.info.name != "ollama" or not self._ollama_window:

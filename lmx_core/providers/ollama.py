@@ -32,6 +32,7 @@ class _Models(msgspec.Struct):
 
 class _Shown(msgspec.Struct):
     parameters: str = ""
+    capabilities: list[str] | None = None
 
 
 class Daemon:
@@ -57,12 +58,19 @@ class Daemon:
         for loaded in _read(await self._ask("ps"), _Models).models:
             if _same(loaded.name, model) and loaded.context_length > 0:
                 return loaded.context_length
-        shown = _read(await self._ask("show", msgspec.json.encode({"model": model})), _Shown)
+        shown = await self._show(model)
         for line in shown.parameters.split("\n"):
             name, _, value = line.strip().partition(" ")
             if name == "num_ctx" and value.strip().isdigit():
                 return int(value)
         return None
+
+    async def sees(self, model: str) -> bool:
+        """Whether a model is said to read images."""
+        return "vision" in ((await self._show(model)).capabilities or ())
+
+    async def _show(self, model: str) -> _Shown:
+        return _read(await self._ask("show", msgspec.json.encode({"model": model})), _Shown)
 
 
 def _calls_tools(model: _Listed) -> bool:

@@ -20,6 +20,7 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import Answer, CallSlot
+from lmx_core.providers.wire.attached import media
 from lmx_core.providers.wire.base import (
     UNANSWERED,
     Encoded,
@@ -161,8 +162,22 @@ def _blocks(entry: Entry) -> list[dict[str, Any]]:
             "tool_use_id": entry.payload["call_id"],
             "content": result_text(entry),
         }
-        return [block | {"is_error": True} if entry.payload.get("error") else block]
-    return [{"type": "text", "text": prompt_text(entry)}]
+        if entry.payload.get("error"):
+            return [block | {"is_error": True}]  # with which the server takes text alone
+        if shown := _media(entry):
+            block["content"] = [{"type": "text", "text": block["content"]}, *shown]
+        return [block]
+    return [*_media(entry), {"type": "text", "text": prompt_text(entry)}]
+
+
+def _media(entry: Entry) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": medium.kind,
+            "source": {"type": "base64", "media_type": medium.media_type, "data": medium.data},
+        }
+        for medium in media(entry)
+    ]
 
 
 def _assistant(entry: Entry) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import EXTRA_CONTENT, Answer, CallSlot
+from lmx_core.providers.wire.attached import Medium, after_results, media, named
 from lmx_core.providers.wire.base import (
     OPENAI_COMBINATORS,
     UNANSWERED,
@@ -83,7 +84,13 @@ class OpenAIChat:
 
     def body(self, request: Request, target: Target) -> bytes:
         head = _settings(request, target)
-        messages = [part for entry in in_wire_order(request.entries) for part in self._messages(entry, target.provider)]
+        messages = list(
+            after_results(
+                list(in_wire_order(request.entries)),
+                lambda entry: self._messages(entry, target.provider),
+                lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
+            )
+        )
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
         return b'{"messages":[' + b",".join(messages) + b"]," + encode(head)[1:]
@@ -132,7 +139,19 @@ def _messages(entry: Entry, provider: str) -> Iterator[dict[str, Any]]:
     elif entry.type == "tool_result":
         yield {"role": "tool", "tool_call_id": entry.payload["call_id"], "content": result_text(entry)}
     else:  # a later system message breaks the templates of many local models, so those are the user's as well
-        yield {"role": "user", "content": prompt_text(entry)}
+        yield _shown(entry, prompt_text(entry))
+
+
+def _shown(entry: Entry, text: str) -> dict[str, Any]:
+    """A message of the user's. Its content is in parts only where it must be: many servers take nothing but text."""
+    parts = [_part(medium) for medium in media(entry)]
+    return {"role": "user", "content": [{"type": "text", "text": text}, *parts] if parts else text}
+
+
+def _part(medium: Medium) -> dict[str, Any]:
+    if medium.kind == "image":
+        return {"type": "image_url", "image_url": {"url": medium.url}}
+    return {"type": "file", "file": {"filename": medium.name, "file_data": medium.url}}
 
 
 def _assistant(entry: Entry, provider: str) -> dict[str, Any] | None:
