@@ -70,12 +70,14 @@ def make(
 def json_shaped(value: Any, where: str = "value", levels: int = LEVELS) -> Any:
     """`value` if JSON can hold it (tuples become lists, lone surrogates U+FFFD); otherwise ValueError naming the place.
 
-    It may be nested `levels` deep.
+    It may be nested `levels` deep. Integers of more than 64 bits become floats.
 
     Returns the same object when nothing had to change, so checking costs no copy.
     """
-    if value is None or value is True or value is False or type(value) is int:
+    if value is None or value is True or value is False:
         return value
+    if type(value) is int:
+        return value if -(2**63) <= value < 2**64 else _as_float(value, where)
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, float):
@@ -102,6 +104,14 @@ def _shaped_dict(value: dict[Any, Any], where: str, levels: int) -> dict[str, An
         same = same and new_key is key and new_item is item
         shaped[new_key] = new_item
     return value if same else shaped
+
+
+def _as_float(value: int, where: str) -> float:
+    """An integer of more than 64 bits, as every reader of JSON here takes it."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{where} is a number that JSON cannot hold") from None
 
 
 def valid_text(text: str) -> str:

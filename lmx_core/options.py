@@ -19,7 +19,7 @@ from msgspec import UNSET, UnsetType
 from lmx_core import messages, prompt
 from lmx_core.calls import Tool
 from lmx_core.clock import FOREVER, Clock, SystemClock
-from lmx_core.entry import json_shaped
+from lmx_core.entry import json_shaped, valid_text
 from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
@@ -43,6 +43,8 @@ RESTORED_PARAMS = (
     "presence_penalty",
 )
 """Generation parameters a resume takes from the transcript (PR-6)."""
+
+MODEL_EXAMPLE = "anthropic:claude-sonnet-4-5"
 
 _AUTHORITY = ("runtime", "provider", "store", "model", "harness", "resume")
 """What `start_session` and its kin take by name beside the options; here only so that a typo of one is recognised."""
@@ -238,7 +240,16 @@ def _sinks(value: Any) -> list[Any]:
 
 
 def _effort(value: str | None) -> str | None:
-    return None if value == "default" else value
+    return None if value == "default" else _valid(value)
+
+
+def _valid(value: str | None) -> str | None:
+    return None if value is None else valid_text(value)
+
+
+def _shaped(value: Mapping[str, Any]) -> dict[str, Any]:
+    shaped: dict[str, Any] = json_shaped(dict(value))
+    return shaped
 
 
 def _nothing() -> None:
@@ -255,8 +266,16 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="id", check=_session_id, default=_nothing),
         Option(name="subscriber", check=_subscriber, default=list, adopt=_sinks),
         Option(name="cwd", check=_path, default=Path.cwd, adopt=_absolute),
-        Option(name="system", check=_text_or_none, default=prompt.default, harness=True, restored=True, absence=UNSET),
-        Option(name="params", check=_json_object, default=dict, harness=True, restored=True, adopt=dict),
+        Option(
+            name="system",
+            check=_text_or_none,
+            default=prompt.default,
+            harness=True,
+            restored=True,
+            absence=UNSET,
+            adopt=_valid,
+        ),
+        Option(name="params", check=_json_object, default=dict, harness=True, restored=True, adopt=_shaped),
         Option(
             name="reasoning_effort",
             check=_text_or_none,
@@ -295,7 +314,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="evidence", check=_one_of("full", "digests", "off"), default=_constant("full")),
         Option(name="transcript_dedup", check=_flag, default=_constant(True)),
         Option(name="transcript_lock", check=_flag, default=_constant(True)),
-        Option(name="harness_context", check=_json_object, default=dict, harness=True, adopt=dict),
+        Option(name="harness_context", check=_json_object, default=dict, harness=True, adopt=_shaped),
         Option(name="clock", check=_clock, default=SystemClock),
     )
 }
@@ -317,6 +336,12 @@ def validate(given: Mapping[str, Any]) -> Options:
             raise ConfigError(f"{name}= {wrong}")
         values[name] = row.adopt(value)
     return Options(**values)
+
+
+def check_model(model: Any) -> None:
+    """Raises ConfigError for what names no model. Whether anybody serves it is the provider's to say."""
+    if not isinstance(model, str) or not model.strip() or valid_text(model) != model:
+        raise ConfigError(f'model= must be text in the form provider:model, for example "{MODEL_EXAMPLE}"')
 
 
 def layered(

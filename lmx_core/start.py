@@ -17,7 +17,7 @@ from lmx_core.errors import AmbiguousSession, ConfigError, TranscriptNotFound, T
 from lmx_core.events import Event
 from lmx_core.ids import UlidFactory
 from lmx_core.names import name_of
-from lmx_core.options import UNSET, layered, validate
+from lmx_core.options import MODEL_EXAMPLE, UNSET, check_model, layered, validate
 from lmx_core.providers.base import Provider
 from lmx_core.runtime import DEFAULT_NAME, Runtime, find
 from lmx_core.session.actor import Actor
@@ -28,8 +28,6 @@ from lmx_core.transcript.dedup import expand
 from lmx_core.transcript.replay import validate as problems
 
 __all__ = ["PromptResult", "resume_session", "run", "start_session"]
-
-MODEL_EXAMPLE = "anthropic:claude-sonnet-4-5"
 
 
 async def start_session(
@@ -48,7 +46,7 @@ async def start_session(
         raise ConfigError(
             f'a new session needs model=, for example model="{MODEL_EXAMPLE}" (only a resume has one recorded)'
         )
-    _check_model(model)
+    check_model(model)
     mounted = find(runtime)
     settled = validate(_with_clock(layered(options, _of_harness(harness)), mounted))
     id = settled.id or UlidFactory().new(settled.clock.now_ms())
@@ -79,7 +77,7 @@ async def resume_session(
     model = recorded.get("model") if model is UNSET or model is None else model
     if model is None:
         raise ConfigError(f'the transcript records no model: pass model=, for example model="{MODEL_EXAMPLE}"')
-    _check_model(model)
+    check_model(model)
     mounted = find(runtime)
     settled = validate(_with_clock(layered(options, _of_harness(harness), recorded), mounted))
     settings = settle(settled, model)
@@ -165,12 +163,6 @@ def _check_store(store: Any) -> AsyncStore:
     if not all(callable(getattr(store, method, None)) for method in ("append", "read", "list_sessions")):
         raise ConfigError('store= needs append, read and list_sessions, as JSONLStore("sessions") has')
     return adapt(store)
-
-
-def _check_model(model: Any) -> None:
-    """Check 3; whether anybody serves it is the provider's to say."""
-    if not isinstance(model, str) or not model.strip():
-        raise ConfigError(f'model= must be text in the form provider:model, for example "{MODEL_EXAMPLE}"')
 
 
 def _of_harness(harness: Any) -> Mapping[str, Any]:

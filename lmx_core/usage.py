@@ -12,6 +12,13 @@ import msgspec
 
 STABLE_KEYS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd", "model")
 
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(STABLE_KEYS[:4], int),
+    "cost_usd": (int, float),
+    "model": str,
+    "input_includes_cached": bool,
+}
+
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and dollars of one request or a sum of them.
@@ -32,12 +39,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """The form written to transcripts and shown to scripts: the six stable keys first, extras after them."""
         base: dict[str, Any] = {key: getattr(self, key) for key in STABLE_KEYS}
-        return base | {"input_includes_cached": self.input_includes_cached} | self.extra
+        base["input_includes_cached"] = self.input_includes_cached
+        return base | {key: value for key, value in self.extra.items() if key not in base}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Usage:
-        known = {k: v for k, v in data.items() if k in STABLE_KEYS or k == "input_includes_cached"}
-        return cls(**known, extra={k: v for k, v in data.items() if k not in known})
+        """Reads that form back. A transcript may come from anywhere: a figure that is none counts as not told."""
+        known: dict[str, Any] = {k: v for k, v in data.items() if k in _KINDS and isinstance(v, _KINDS[k])}
+        return cls(**known, extra={k: v for k, v in data.items() if k not in _KINDS})
 
     def add(self, other: Usage) -> Usage:
         unknown = self.cost_usd is None or other.cost_usd is None

@@ -17,6 +17,7 @@ from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
 from lmx_core.errors import AwaitTimeout, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
+from lmx_core.options import check_model
 from lmx_core.session.actor import Actor
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.subscribers import Subscription
@@ -180,7 +181,8 @@ class Session:
         return await self._actor.ask(self._actor.info)
 
     async def set_model(self, model: str) -> None:
-        """Uses another model from the next prompt on. Raises Busy, InvalidModel."""
+        """Uses another model from the next prompt on. Raises ConfigError for what names none, Busy, InvalidModel."""
+        check_model(model)
         await self._actor.ask(self._actor.set_model, model)
 
     async def stop(self, timeout_ms: float = 10_000) -> None:

@@ -71,6 +71,13 @@ def test_tr_3_a_value_nested_without_end_is_refused(levels: int) -> None:
             make(**{field: {"deep": deep}})
 
 
+def test_tr_3_an_integer_of_any_size_can_be_written() -> None:
+    kept = make(payload={"a": 2**64 - 1, "b": [10**40], "c": -(2**63)}).payload
+    assert kept == {"a": 2**64 - 1, "b": [1e40], "c": -(2**63)} and msgspec.json.encode(kept)
+    with pytest.raises(ValueError, match=r"payload\.a is a number that JSON cannot hold"):
+        make(payload={"a": 10**400})
+
+
 def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown entry type 'novel'"):
         make(type="novel")

@@ -181,6 +181,12 @@ def test_a_relative_directory_is_resolved_once_at_the_start(tmp_path: Path, monk
     assert validate({"cwd": "work"}).cwd == tmp_path / "work"
 
 
+def test_text_is_made_valid_where_it_enters() -> None:
+    made = validate({"system": "s\udcff", "reasoning_effort": "\udcff", "params": {"stop": ["\udcff"], "seed": 10**30}})
+    assert (made.system, made.reasoning_effort) == ("s\ufffd", "\ufffd")
+    assert made.params == {"stop": ["\ufffd"], "seed": 1e30}
+
+
 def test_the_effort_default_is_no_effort_of_its_own() -> None:
     """OPT-14: "default" clears a recorded effort."""
     assert validate(layered({"reasoning_effort": "default"}, {}, {"reasoning_effort": "high"})).reasoning_effort is None

@@ -36,6 +36,20 @@ def test_us_1_usage_always_has_its_six_keys_and_keeps_extras() -> None:
     assert usage.to_dict()["input_includes_cached"] is True
 
 
+def test_us_1_nothing_a_provider_adds_replaces_a_figure() -> None:
+    """US-1: and figures that are none, in a transcript from elsewhere, count as not told."""
+    usage = Usage(input_tokens=10, model="m", extra={"input_tokens": "many", "model": 5, "kept": 1})
+    assert usage.to_dict()["input_tokens"] == 10 and usage.to_dict()["model"] == "m" and usage.to_dict()["kept"] == 1
+    foreign = {
+        "input_tokens": "many",
+        "cost_usd": "free",
+        "model": 5,
+        "output_tokens": 2,
+        "input_includes_cached": None,
+    }
+    assert Usage.from_dict(foreign) == Usage(output_tokens=2)
+
+
 USAGES = st.builds(
     Usage, input_tokens=st.integers(0, 10**6), output_tokens=st.integers(0, 10**6), cost_usd=st.none() | st.just(0.25)
 )

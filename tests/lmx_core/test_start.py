@@ -78,7 +78,7 @@ async def test_opt_4_a_store_is_needed(store):
     assert "store=" in text and 'JSONLStore("sessions")' in text
 
 
-@pytest.mark.parametrize("model", [None, "", 7])
+@pytest.mark.parametrize("model", [None, "", 7, "scripted:\udcff"])
 async def test_opt_5_a_model_is_needed_and_an_example_given(model):
     text = await refused(model=model)
     assert "model=" in text and "anthropic:" in text

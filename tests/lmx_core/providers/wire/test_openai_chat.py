@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.adapters import BASH, Heard, entries, request, tool
 
+from lmx_core.entry import make
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.base import UNANSWERED, ErrorEvent, Malformed, Target
 from lmx_core.providers.wire.openai_chat import OpenAIChat
@@ -210,11 +211,33 @@ def test_dialects_of_thinking_and_text(chunks: list[Any]) -> None:
     assert (heard.thinking, heard.text, heard.stop) == ("hm", "x", "stop")
 
 
+ODD_USAGE = {
+    "prompt_tokens": -5,
+    "completion_tokens": 10**40,
+    "prompt_tokens_details": [1],
+    "completion_tokens_details": {"reasoning_tokens": "x"},
+    "input_tokens": "evil",
+    "kept": 10**40,
+}
+
+
+def test_a_server_that_tells_nonsense_harms_no_transcript() -> None:
+    """LL-7: figures that are none count as not told, and what it says of itself becomes valid text."""
+    heard = fold(
+        {"model": "m\ud800", **delta("odd\ud800" + "!" * 200, content="x")}, {"choices": [], "usage": ODD_USAGE}
+    )
+    assert heard.usage is not None and heard.stop == "odd?" + "!" * 76
+    told = make(id="x", seq=0, type="assistant", payload={}, at_ms=0, usage=heard.usage.to_dict())
+    assert msgspec.json.encode(told) and told.usage is not None
+    assert (told.usage["input_tokens"], told.usage["output_tokens"], told.usage["model"]) == (0, 0, "m\ufffd")
+
+
 @pytest.mark.parametrize(
     "bad",
     (
         *(b"{", b"[]", b'"x"', b'{"choices": 5}', b"<html>", b'{"choices":[{"delta":{"tool_calls":[{"index":"x"}]}}]}'),
         b'{"choices":[],"usage":{"kept":%s}}' % (b"[" * 600 + b"]" * 600),
+        b'{"choices":[],"usage":{"cost":1e999}}',
         b'{"choices":[],"skipped":%s}' % (b"[" * 100_000 + b"]" * 100_000),
     ),
     ids=lambda bad: bad[:40].decode(),
