@@ -1,4 +1,4 @@
-"""`read`: numbered lines of a text file, or the names in a directory (RD-1, RD-2, RD-4).
+"""`read`: numbered lines of a text file, an image or a PDF, or the names in a directory (RD-1 to RD-4).
 
 Numbers are the file's own, so that what was read can be gone on from and spoken about. A file read to its end is remembered by
 its digest: that is what allows `write` to replace it.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lmx_core.builtin import files
+import msgspec
+
+from lmx_core.builtin import files, media
 from lmx_core.calls import Effects, Policy, Result, Runtime, ToolContext
 from lmx_core.edits.window import Window, numbered
 from lmx_core.environment.base import FileError, closing, list_dir, marked, stream_file
-from lmx_core.environment.kinds import PROBE_BYTES, kind_of
+from lmx_core.environment.kinds import PROBE_BYTES, Kind, kind_of
 from lmx_core.errors import ToolError
 from lmx_core.tools.arguments import without_absent
 
@@ -28,7 +30,8 @@ class Read:
 
     name = "read"
     description = (
-        "Read a text file as numbered lines (N<TAB>text), or list a directory. Paths are in the working directory."
+        "Read a text file as numbered lines (N<TAB>text), an image or PDF, or list a directory. "
+        "Paths are in the working directory."
     )
     schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
         "type": "object",
@@ -55,7 +58,8 @@ class Read:
         if await _feed(window, context, path):
             return await _directory(Window(first, count, max(0, limit)), context, path)
         if (kind := kind_of(window.head)) is not None:
-            raise ToolError(f"{path} is {kind.words}; it has {_size(window)} and is not shown as text.")
+            pages = Window(first, count, max(0, limit))
+            return await _no_text(context, path, kind, pages, _size(window))
         if first > max(1, window.total or first):
             raise ToolError(f"{path} has only {window.total} lines, so there is no line {first}.")
         if context.files is not None and window.sha256 is not None:
@@ -87,6 +91,17 @@ async def _directory(window: Window, context: ToolContext, path: str) -> Result:
     if not listed:
         return Result(model_text=f"{path} is an empty directory.")
     return Result(model_text="\n".join([*window.lines, *_position(window, "names")]))
+
+
+async def _no_text(context: ToolContext, path: str, kind: Kind, pages: Window, size: str) -> Result:
+    """An image or a document as an attachment; else a PDF as its text; else what it is and why it is not shown."""
+    found = await media.attached(context, path, kind)
+    if isinstance(found, Result):
+        return found
+    if kind.media_type == media.PDF and await media.pdf_text(context, path, pages):
+        answer = _answer(pages, path)
+        return msgspec.structs.replace(answer, model_text=f"[the text of a PDF]\n{answer.model_text}")
+    raise ToolError(f"{path} is {kind.words}; it has {size} and {found}.")
 
 
 def _size(window: Window) -> str:

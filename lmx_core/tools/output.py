@@ -18,6 +18,11 @@ from lmx_core.entry import json_shaped, valid_text
 MAX_STREAM_BYTES = 8_000_000
 """A stream is stopped after so many bytes of text."""
 
+MEDIA_BYTES = {"image": 3_500_000, "document": 5_000_000}
+"""The largest of each kind that may be attached to a result (RE-3)."""
+
+MAX_ATTACHMENTS = 5
+
 _EVIDENCE = ("structured_content", "content", "artifacts", "metadata", "cost")
 
 
@@ -95,3 +100,37 @@ def bound_evidence(result: Result, limit: int) -> tuple[Result, list[str]]:
         kept[part] = [stub] if part in ("content", "artifacts") else stub
         said.append(f"[{part} of {len(data):,} bytes was too large to keep]")
     return msgspec.structs.replace(result, **kept), said
+
+
+def bound_attachments(result: Result, modalities: frozenset[str]) -> tuple[Result, list[str]]:
+    """A result with the attachments that its model is known to read, and a sentence for each that was left out (RE-3).
+
+    Kept are at most `MAX_ATTACHMENTS` within `MEDIA_BYTES`. Nothing else of a result is sent as anything but text, so an
+    attachment of another shape would be paid for and never seen.
+    """
+    if result.attachments is None:
+        return result, []
+    kept: list[dict[str, Any]] = []
+    said: list[str] = []
+    for item in result.attachments:
+        if (why := _unattachable(item, modalities, len(kept))) is None:
+            kept.append(item)
+        else:
+            said.append(f"[{_name(item)} is not attached: {why}]")
+    return msgspec.structs.replace(result, attachments=kept or None), said
+
+
+def _unattachable(item: Any, modalities: frozenset[str], before: int) -> str | None:
+    if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("kind", "media_type", "data")):
+        return "it has no kind, media type and data"
+    kind = item["kind"]
+    if kind not in MEDIA_BYTES or kind not in modalities:
+        return f"the model is not known to read its kind ({kind})"
+    if len(item["data"]) * 3 // 4 - 2 > MEDIA_BYTES[kind]:
+        return f"it is larger than {MEDIA_BYTES[kind]:,} bytes"
+    return f"a result carries {MAX_ATTACHMENTS}" if before >= MAX_ATTACHMENTS else None
+
+
+def _name(item: Any) -> str:
+    path = item.get("path") if isinstance(item, dict) else None
+    return clean(path) if isinstance(path, str) and path else "an attachment"

@@ -24,7 +24,7 @@ from lmx_core.tasks import run_apart, run_in_thread
 from lmx_core.tools import arguments
 from lmx_core.tools.base import is_async
 from lmx_core.tools.catalog import Catalog
-from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_evidence, clean
+from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_attachments, bound_evidence, clean
 from lmx_core.turn.wave import may_still_land
 from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
 
@@ -302,7 +302,8 @@ class _Attempt:
             text = f"The tool {self.call.name} {how}."
         if result is not None:
             result, notes = bound_evidence(result, self._evidence_bytes)
-            text = "\n".join([text, *notes])
+            result, left_out = bound_attachments(result, self.context.input_modalities)
+            text = "\n".join([text, *notes, *left_out])
         outcome = self.ended(said.outcome, text, result=result, output_bytes=said.total)
         feedback = await self._feedback(outcome)
         if feedback:

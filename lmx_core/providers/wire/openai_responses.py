@@ -19,6 +19,7 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import Answer, CallSlot
+from lmx_core.providers.wire.attached import Medium, after_results, media, named
 from lmx_core.providers.wire.base import (
     OPENAI_COMBINATORS,
     UNANSWERED,
@@ -69,11 +70,11 @@ class OpenAIResponses:
 
     def body(self, request: Request, target: Target) -> bytes:
         place = _place(target)
-        items = [
-            part
-            for entry in in_wire_order(request.entries)
-            for part in self._encoded.of(entry, place, lambda entry: list(_items(entry, place)))
-        ]
+        items = after_results(
+            list(in_wire_order(request.entries)),
+            lambda entry: self._encoded.of(entry, place, lambda entry: list(_items(entry, place))),
+            lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
+        )
         return b'{"input":[' + b",".join(items) + b"]," + encode(_settings(request, target))[1:]
 
     def decoder(self, answer: Answer, target: Target) -> Events:
@@ -122,7 +123,19 @@ def _items(entry: Entry, place: str) -> Iterator[dict[str, Any]]:
     elif entry.type == "tool_result":
         yield {"type": "function_call_output", "call_id": entry.payload["call_id"], "output": result_text(entry)}
     else:
-        yield {"role": "user", "content": prompt_text(entry)}
+        yield _shown(entry, prompt_text(entry))
+
+
+def _shown(entry: Entry, text: str) -> dict[str, Any]:
+    """A message of the user's, in parts where it has images or documents."""
+    parts = [_part(medium) for medium in media(entry)]
+    return {"role": "user", "content": [{"type": "input_text", "text": text}, *parts] if parts else text}
+
+
+def _part(medium: Medium) -> dict[str, Any]:
+    if medium.kind == "image":
+        return {"type": "input_image", "image_url": medium.url}
+    return {"type": "input_file", "filename": medium.name, "file_data": medium.url}
 
 
 def _answer_items(entry: Entry, place: str) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmx_core.calls import Result
-from lmx_core.tools.output import HeadTail, bound, bound_evidence, clean
+from lmx_core.tools.output import HeadTail, bound, bound_attachments, bound_evidence, clean
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200)
 
@@ -88,3 +88,40 @@ def test_attachments_are_not_evidence():
     attachments = [{"kind": "image", "data": "x" * 1_000}]
     result, said = bound_evidence(Result(attachments=attachments), 10)
     assert result.attachments == attachments and said == []
+
+
+def medium(kind: str = "image", data: str = "aW1n", **fields) -> dict:
+    return {"kind": kind, "media_type": "image/png", "data": data, "path": "a.png", **fields}
+
+
+def test_re_3_only_what_the_model_is_known_to_read_stays_attached():
+    """RE-3: what is left out is named; whose tool it was makes no difference."""
+    given = Result(attachments=[medium(), medium("document", path="p.pdf"), medium("audio", path="s.wav")])
+    kept, said = bound_attachments(given, frozenset({"image", "text"}))
+    assert kept.attachments == [medium()]
+    assert said == [
+        "[p.pdf is not attached: the model is not known to read its kind (document)]",
+        "[s.wav is not attached: the model is not known to read its kind (audio)]",
+    ]
+    nothing, said = bound_attachments(given, frozenset())
+    assert nothing.attachments is None and len(said) == 3
+
+
+def test_re_3_five_attachments_within_their_sizes():
+    most = "A" * (3_500_000 // 3 * 4)
+    given = Result(attachments=[medium(data=most + "A" * 8, path="big.png"), *(medium(path=f"{n}") for n in range(6))])
+    kept, said = bound_attachments(given, frozenset({"image"}))
+    assert [item["path"] for item in kept.attachments] == list("01234")
+    assert said == [
+        "[big.png is not attached: it is larger than 3,500,000 bytes]",
+        "[5 is not attached: a result carries 5]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "x", {}, {"kind": "image"}, {"kind": "image", "media_type": "x", "data": b"x"}]
+)
+def test_re_3_what_has_no_shape_is_no_attachment(wrong):
+    kept, said = bound_attachments(Result(attachments=[wrong]), frozenset({"image"}))
+    assert kept.attachments is None
+    assert said == ["[an attachment is not attached: it has no kind, media type and data]"]

@@ -13,8 +13,9 @@ from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.attached import attached_text, media
 from lmx_core.providers.wire.base import Target, Wire
 from lmx_core.providers.wire.openai_chat import OpenAIChat
+from lmx_core.providers.wire.openai_responses import OpenAIResponses
 
-CHAT, ANTHROPIC = OpenAIChat(), AnthropicMessages()
+CHAT, ANTHROPIC, RESPONSES = OpenAIChat(), AnthropicMessages(), OpenAIResponses()
 FILE = {"ref": "@a.py", "path": "a.py", "kind": "file", "text": "1\tx = 1", "bytes": 6}
 IMAGE = {"ref": "@s.png", "path": "s.png", "kind": "image", "media_type": "image/png", "data": "aW1n", "bytes": 3}
 PDF = {
@@ -31,7 +32,8 @@ PLACES = 'see\n\n<attachment path="a.py" kind="file">\n1\tx = 1\n</attachment>'
 
 def body(wire: Wire, *said: Any) -> list[dict[str, Any]]:
     target = Target(provider="openai", model="m", base_url="https://x/v1", custom=True)
-    messages: list[dict[str, Any]] = json.loads(wire.body(request("x:y", *said), target))["messages"]
+    sent = json.loads(wire.body(request("x:y", *said), target))
+    messages: list[dict[str, Any]] = sent.get("messages") or sent["input"]
     return messages
 
 
@@ -87,6 +89,23 @@ def test_ll_5_images_and_documents_of_a_prompt_are_blocks_for_anthropic():
         "source": {"type": "base64", "media_type": "application/pdf", "data": "cGRm"},
     }
     assert text["text"].startswith("see")
+
+
+def test_ll_5_attachments_of_a_prompt_are_parts_for_responses():
+    assert body(RESPONSES, prompt(FILE)) == [{"role": "user", "content": PLACES}]
+    (message,) = body(RESPONSES, prompt(IMAGE, PDF))
+    text, image, document = message["content"]
+    assert text["type"] == "input_text"
+    assert image == {"type": "input_image", "image_url": "data:image/png;base64,aW1n"}
+    assert document == {"type": "input_file", "filename": "p.pdf", "file_data": "data:application/pdf;base64,cGRm"}
+
+
+def test_ll_5_media_of_results_follow_the_last_of_their_wave_for_responses():
+    sent = body(RESPONSES, "go", answer("a", "b"), result("a", IMAGE), result("b"))
+    assert [item.get("type") for item in sent[3:5]] == ["function_call_output"] * 2
+    label, image = sent[5]["content"]
+    assert "call a of read" in label["text"]
+    assert image["type"] == "input_image"
 
 
 def test_ll_5_media_of_a_result_are_nested_in_it_for_anthropic():
