@@ -102,7 +102,7 @@ class _Probe(msgspec.Struct, frozen=True, kw_only=True):
 async def find_root(context: ToolContext, path: str) -> Root:
     """What `path` leads to. Raises ToolError for what does not exist or is outside the working directory."""
     root = _resolved(context, path)
-    test = '[ -d "$p" ] && printf d; [ -f "$p" ] && printf f'
+    test = 'if [ -d "$p" ]; then printf d; elif [ -f "$p" ]; then printf f; elif [ -e "$p" ]; then printf e; fi'
     ran = await run_command(
         context.environment, f"p={shlex.quote(str(root.path))}; {test}", context.cwd, max_bytes=LIST_BYTES
     )
@@ -110,7 +110,7 @@ async def find_root(context: ToolContext, path: str) -> Root:
         return root
     if ran.output == b"f":
         return Root(root.path.parent, root.shown.rpartition("/")[0], root.path.name)
-    raise ToolError(f"{path} does not exist.")
+    raise ToolError(f"{path} is a pipe or a device, not a file." if ran.output == b"e" else f"{path} does not exist.")
 
 
 def _resolved(context: ToolContext, path: str) -> Root:

@@ -264,13 +264,13 @@ class _Attempt:
                 elif isinstance(chunk, Result):
                     result = chunk
                 elif isinstance(chunk, ToolError):
-                    return _Said(_joined(kept.text(), str(chunk)), kept.total, "error")
+                    return _broken_off(kept, chunk)
                 elif isinstance(chunk, Exception):
                     raise chunk
                 else:
                     raise TypeError(f"a tool yielded {type(chunk).__name__}")
         except ToolError as error:
-            return _Said(_joined(kept.text(), str(error)), kept.total, "error")
+            return _broken_off(kept, error)
         finally:
             if hasattr(chunks, "aclose"):
                 await chunks.aclose()
@@ -329,6 +329,11 @@ async def _call(tool: Tool, given: dict[str, Any], context: ToolContext) -> Any:
 
 def _said(text: str, outcome: str, result: Result | None = None) -> _Said:
     return _Said(text, len(text.encode("utf-8", "replace")), outcome, result)
+
+
+def _broken_off(kept: HeadTail, error: ToolError) -> _Said:
+    """What a tool had written before it failed, and why it did."""
+    return _Said(_joined(kept.text(), str(error)), kept.total + len(str(error).encode("utf-8", "replace")), "error")
 
 
 def _joined(*texts: str) -> str:

@@ -170,6 +170,8 @@ async def test_absolute_paths_inside_are_taken(tree, system):
 async def test_what_does_not_exist_is_said(tree, system):
     assert (await ask("grep", tree, system, pattern="x", path="nosuch")).text == "nosuch does not exist."
     assert (await ask("glob", tree, system, pattern="nosuch/*.js")).text == "nosuch does not exist."
+    os.mkfifo(tree / "fifo")
+    assert (await ask("grep", tree, system, pattern="x", path="fifo")).text == "fifo is a pipe or a device, not a file."
 
 
 async def test_tool_6_lines_with_their_surroundings(tree, environment):

@@ -111,7 +111,7 @@ async def test_to_1_a_stream_may_end_in_an_error():
 
     for body in (yielded, raised):
         outcome = await run(body)
-        assert (outcome.outcome, outcome.text) == ("error", "before\nbroke")
+        assert (outcome.outcome, outcome.text, outcome.output_bytes) == ("error", "before\nbroke", len("beforebroke"))
 
 
 async def test_re_2_a_stream_is_stopped_after_eight_million_bytes():
