@@ -22,6 +22,7 @@ _COMMANDS = {
     "tui": "lmx.cli.tui",
     "run": "lmx.cli.run",
     "log": "lmx.cli.stored",
+    "request": "lmx.cli.stored",
     "fork": "lmx.cli.stored",
     "sessions": "lmx.cli.stored",
     "explain": "lmx.cli.explain",

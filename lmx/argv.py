@@ -44,6 +44,9 @@ COMMANDS = {
         Command("tui", "", "open the terminal interface (what a bare `lmx` does)"),
         Command("run", "PROMPT...", "answer one prompt and exit; the same as --print"),
         Command("log", "SESSION", "print a stored conversation"),
+        Command(
+            "request", "SESSION [REQUEST_ID]", "print what a model was asked; --diff: where its cached prefix broke"
+        ),
         Command("fork", "SESSION", "copy a conversation, or its beginning, into a new session"),
         Command("sessions", "", "list the sessions of this directory"),
         Command("explain", "", "print as JSON what a new session would start with"),
@@ -85,11 +88,12 @@ OPTIONS = (
     Option(
         ("--sessions-dir",),
         "PATH",
-        _on("tui run explain log fork sessions"),
+        _on("tui run explain log request fork sessions"),
         "where conversations are kept",
         variable="LMX_SESSIONS_DIR",
     ),
     Option(("--jsonl",), None, _on("log"), "every entry, one JSON object a line"),
+    Option(("--diff",), None, _on("request"), "compare with the request before, by default the newest"),
     Option(("--at-turn",), "N", _on("fork"), "cut after the N-th finished turn"),
     Option(("--at",), "ENTRY_ID", _on("fork"), "cut after this entry"),
     Option(("--at-seq",), "N", _on("fork"), "cut after the entry with this number"),
@@ -244,11 +248,13 @@ def _check_words(command: str, words: tuple[str, ...], given: list[_Given]) -> N
     wanted = COMMANDS[command].arguments
     if command == "tui" and words:
         raise usage(f"`lmx tui` takes no words. To ask that, write\n{_ready_lines(given, ' '.join(words))}")
-    if wanted == "SESSION" and not words:
+    if wanted.startswith("SESSION") and not words:
         raise usage(f"`lmx {command}` needs a SESSION: an id, the beginning of one, or a name; see `lmx sessions`")
     if command == "demo" and any(g.option.key == "print" and g.value != STDIN for g in given):
         raise usage("`lmx demo` has its own prompt: write `lmx demo --print`")
-    most = {"": 0, "SESSION": 1, "[TOPIC]": 1}.get(wanted)
+    if command == "request" and len(words) == 1 and not any(g.option.key == "diff" for g in given):
+        raise usage("`lmx request` needs a REQUEST_ID as well; `lmx request --diff SESSION` names the newest two")
+    most = {"": 0, "SESSION": 1, "[TOPIC]": 1, "SESSION [REQUEST_ID]": 2}.get(wanted)
     if most is not None and len(words) > most:
         raise usage(
             f"unrecognised arguments: {' '.join(map(shown, words[most:]))}\nusage: lmx {command} {wanted}".rstrip()

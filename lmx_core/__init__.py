@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.stores.memory import MemoryStore as MemoryStore
     from lmx_core.stores.sqlite import SQLiteStore as SQLiteStore
     from lmx_core.tasks import run_in_thread as run_in_thread
+    from lmx_core.transcript.audit import replay_request as replay_request
     from lmx_core.transcript.fork import fork as fork
     from lmx_core.turn.guard import Guard as Guard
     from lmx_core.usage import Usage as Usage
@@ -129,6 +130,7 @@ _HOME = {
     "lmx_core.environment.credentials": "Inherit Scrub",
     "lmx_core.builtin": "default_tools search_tools",
     "lmx_core.tasks": "run_in_thread",
+    "lmx_core.transcript.audit": "replay_request",
     "lmx_core.transcript.fork": "fork",
 }
 

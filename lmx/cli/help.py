@@ -112,6 +112,7 @@ id, its beginning (six characters or more), or the session's name.
   lmx -c                     take up the newest of this directory; `lmx -c --print ...` without the screen
   lmx --resume SESSION       take up a certain one
   lmx log SESSION            read it; --jsonl: every entry
+  lmx request --diff SESSION where the newest request stopped beginning as the one before: what a prompt cache missed
   lmx fork SESSION           copy it, or its beginning with --at-turn N, into a new session
 
 A session that is open in one lmx cannot be opened in another. After a crash the lock of the dead process

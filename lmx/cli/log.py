@@ -46,7 +46,11 @@ def log(session: str, *, sessions_dir: Path, jsonl: bool, out: TextIO, tty: bool
 
 def json_line(entry: Entry, tty: bool) -> str:
     """An entry as it is kept, references expanded. What a terminal would act on is written as JSON escapes."""
-    text = encode(entry).decode()
+    return escaped(encode(entry).decode(), tty)
+
+
+def escaped(text: str, tty: bool) -> str:
+    """JSON that no terminal acts on; it means the same."""
     return (_ACTED_ON_BY_TERMINALS if tty else _ACTED_ON).sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -1,4 +1,4 @@
-"""`lmx log`, `lmx fork` and `lmx sessions`: what they have in common with the other commands (cli.md C1-79).
+"""`lmx log`, `request`, `fork` and `sessions`: what they have in common with the other commands (cli.md C1-79).
 
 They need the directory of the transcripts and nothing else, so the configuration is read only where the command line and
 the environment do not name that directory already, and it is never created.
@@ -41,6 +41,15 @@ def _log(line: argv.Line, directory: Path, cwd: Path) -> int:
     return log(line.words[0], sessions_dir=directory, jsonl=line.has("jsonl"), out=sys.stdout, tty=sys.stdout.isatty())
 
 
+def _request(line: argv.Line, directory: Path, cwd: Path) -> int:
+    from lmx.cli.request import compare, request
+
+    session, request_id = line.words[0], line.words[1] if len(line.words) > 1 else None
+    if line.has("diff") or request_id is None:
+        return compare(session, request_id, sessions_dir=directory, out=sys.stdout)
+    return request(session, request_id, sessions_dir=directory, out=sys.stdout, tty=sys.stdout.isatty())
+
+
 def _fork(line: argv.Line, directory: Path, cwd: Path) -> int:
     from lmx.cli.fork import fork
 
@@ -68,7 +77,7 @@ def _sessions(line: argv.Line, directory: Path, cwd: Path) -> int:
     )
 
 
-_COMMANDS = {"log": _log, "fork": _fork, "sessions": _sessions}
+_COMMANDS = {"log": _log, "request": _request, "fork": _fork, "sessions": _sessions}
 
 
 def _number(line: argv.Line, key: str, *, least: int) -> int | None:
