@@ -46,10 +46,13 @@ def enter(*, mouse: bool, kitty: bool, query: bool) -> str:
 
     `mouse`: button-event tracking with SGR reports, so that an idle mouse sends nothing (SEL-4). `query`: ask whether the
     terminal knows synchronized output.
+
+    Resetting the scroll region homes the cursor. It is put back before the alternate screen saves it, or what follows lmx would
+    be written over the top of what the shell shows.
     """
     return "".join(
         (
-            _MODES_OFF,
+            f"\x1b7{_MODES_OFF}\x1b8",
             "\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l",
             "\x1b[?1002h\x1b[?1006h" if mouse else "",
             "\x1b[?1004h\x1b[?2004h",
