@@ -99,7 +99,7 @@ PROVIDERS: tuple[ProviderInfo, ...] = (
         label="Ollama",
         key_variables=(),
         default_model=None,
-        wire="openai_chat",
+        wire="ollama",
         base_url="http://localhost:11434",
     ),
 )

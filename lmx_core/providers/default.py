@@ -23,6 +23,7 @@ from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.base import UNANSWERED, Target, Wire
+from lmx_core.providers.wire.ollama import OllamaChat
 from lmx_core.providers.wire.openai_chat import OpenAIChat
 from lmx_core.providers.wire.openai_responses import OpenAIResponses
 from lmx_core.request import Error, Request, ToolSpec
@@ -82,7 +83,7 @@ class DefaultProvider:
         self._ollama_window = ollama_window
         self._http = Http(connect_timeout_ms, clock or SystemClock())
         self._wires: dict[str, Wire] = {
-            wire.name: wire for wire in (AnthropicMessages(), OpenAIChat(), OpenAIResponses())
+            wire.name: wire for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses())
         }
 
     def __repr__(self) -> str:
@@ -220,7 +221,7 @@ class DefaultProvider:
                 local=local,
                 secrets=tuple(secret for secret in (key, parts.password) if secret),
             ),
-            wire=self._wires[info.wire],
+            wire=self._wires[_wire(info, base)],
             key=key,
         )
 
@@ -230,7 +231,7 @@ class DefaultProvider:
         if info.name != "ollama":
             return (given, True) if given else (info.base_url, False)
         host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
-        return host.rstrip("/").removesuffix("/v1") + "/v1", bool(given)
+        return host.rstrip("/"), bool(given)
 
     def _environment(self) -> Mapping[str, str]:
         return os.environ if self._environ is None else self._environ
@@ -252,6 +253,11 @@ class DefaultProvider:
         if key is not None and not (key.isascii() and key.isprintable()):
             text = f"{source} for {info.label} holds characters that no key has; paste it again"
             raise _failed("invalid_api_key", text, category="auth", provider=info.name)
+
+
+def _wire(info: ProviderInfo, base: str) -> str:
+    """The protocol: Ollama's own at the daemon's root, Chat Completions where the address is that of its `/v1`."""
+    return "openai_chat" if info.wire == "ollama" and base.endswith("/v1") else info.wire
 
 
 class _Model(msgspec.Struct):

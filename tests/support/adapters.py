@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from support.mock_llm import CODECS
+
 from lmx_core.entry import Entry, make
 from lmx_core.errors import Failure
 from lmx_core.providers import base
@@ -53,6 +55,15 @@ class Adapter:
         return self.vendor == "ollama"
 
     @property
+    def content_type(self) -> str:
+        return str(CODECS[self.codec].content_type)
+
+    @property
+    def plain(self) -> bool:
+        """Ollama's own API: errors are a sentence without machine words, arguments are objects, nothing is told of caches."""
+        return self.codec == "ollama"
+
+    @property
     def told_refusal(self) -> bool:
         """Whether the mock tells a refusal by the reason for which the answer ended."""
         return self.codec in ("chat", "anthropic")
@@ -66,7 +77,8 @@ ADAPTERS = (
     Adapter("openai_chat", "openai:mock-model", "/v1", "chat", "/v1/chat/completions"),
     Adapter("openai_responses", "openai-responses:mock-model", "/v1", "responses", "/v1/responses"),
     Adapter("anthropic", "anthropic:mock-model", "", "anthropic", "/v1/messages"),
-    Adapter("ollama", "ollama:mock-model", "", "chat", "/v1/chat/completions"),
+    Adapter("ollama", "ollama:mock-model", "", "ollama", "/api/chat"),
+    Adapter("ollama_v1", "ollama:mock-model", "/v1", "chat", "/v1/chat/completions"),
 )
 
 

@@ -27,6 +27,7 @@ from lmx_core.providers.wire.base import (
     ErrorEvent,
     Target,
     answer_text,
+    count,
     decode,
     encode,
     in_wire_order,
@@ -352,21 +353,19 @@ def _parts(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def usage_of(raw: dict[str, Any], model: str | None) -> Usage:
     """OpenAI's input tokens include the cached ones (US-1, case C37)."""
-    details = raw.get("input_tokens_details")
+    details, said = (
+        found if isinstance(found := raw.get(key), dict) else {}
+        for key in ("input_tokens_details", "output_tokens_details")
+    )
     known = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_details", "output_tokens_details")
     extra = {key: value for key, value in raw.items() if key not in known and value is not None}
-    if thought := _number(raw.get("output_tokens_details"), "reasoning_tokens"):
+    if thought := count(said.get("reasoning_tokens")):
         extra["reasoning_tokens"] = thought
     return Usage(
-        input_tokens=_number(raw, "input_tokens"),
-        output_tokens=_number(raw, "output_tokens"),
-        cache_read_tokens=_number(details, "cached_tokens"),
-        cache_write_tokens=_number(details, "cache_write_tokens"),
+        input_tokens=count(raw.get("input_tokens")),
+        output_tokens=count(raw.get("output_tokens")),
+        cache_read_tokens=count(details.get("cached_tokens")),
+        cache_write_tokens=count(details.get("cache_write_tokens")),
         model=model,
         extra=extra,
     )
-
-
-def _number(raw: Any, key: str) -> int:
-    value = raw.get(key) if isinstance(raw, dict) else None
-    return value if isinstance(value, int) and value > 0 else 0

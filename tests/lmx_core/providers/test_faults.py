@@ -71,7 +71,8 @@ async def test_ll_8_status_and_kind(
     (("insufficient_quota", "quota"), ("billing_hard_limit_reached", "quota"), ("invalid_api_key", "auth")),
 )
 async def test_ry_2_an_account_failure_is_none_to_retry_even_as_429(adapter: Adapter, code: str, category: str) -> None:
-    failure = await failing(adapter, status=429, type=code)
+    body = {"error": {"type": code, "message": "m"}}
+    failure = await failing(adapter, status=429, body=body)
     assert (failure.category, failure.is_account, failure.is_transient, failure.code) == (category, True, False, code)
 
 
@@ -128,7 +129,8 @@ async def test_pv_4_an_overflow_told_by_its_code(adapter: Adapter, body: dict[st
 
 @each_adapter
 async def test_ll_8_a_refusal_of_the_content(adapter: Adapter) -> None:
-    failure = await failing(adapter, status=400, type="content_policy_violation")
+    body = {"error": {"type": "content_policy_violation", "message": "m"}}
+    failure = await failing(adapter, status=400, body=body)
     assert failure.category == "refused" and not failure.is_transient
 
 
@@ -248,7 +250,7 @@ def whole_answer(adapter: Adapter) -> bytes:
 @pytest.mark.parametrize("reset", (False, True))
 async def test_a_connection_that_ends_at_any_byte_never_makes_half_an_answer(adapter: Adapter, reset: bool) -> None:
     """LL-7, case C15: cut in the head, in an event, in a character, between events: a failure; whole only when it is whole."""
-    whole = response(whole_answer(adapter))
+    whole = response(whole_answer(adapter), kind=adapter.content_type)
     for cut in [*range(0, len(whole), 41), len(whole)]:
         async with serving(answering(whole[:cut], reset=reset and cut < len(whole))) as url:
             provider = adapter.provider(url)
@@ -267,7 +269,7 @@ async def test_an_end_mark_is_enough_although_the_connection_stays_open(adapter:
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(response(whole_answer(adapter)))
+        writer.write(response(whole_answer(adapter), kind=adapter.content_type))
         await writer.drain()
         await reader.read()
 
@@ -287,7 +289,7 @@ async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter)
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(response(b""))
+        writer.write(response(b"", kind=adapter.content_type))
         for event in frames(adapter):
             writer.write(event.data)
             await writer.drain()
@@ -311,7 +313,9 @@ async def test_ll_7_the_idle_limit_starts_over_with_each_piece(adapter: Adapter)
 
 @each_adapter
 async def test_a_compressed_answer_is_read_although_none_was_asked_for(adapter: Adapter) -> None:
-    packed = response(gzip.compress(whole_answer(adapter)), headers=["Content-Encoding: gzip"])
+    packed = response(
+        gzip.compress(whole_answer(adapter)), kind=adapter.content_type, headers=["Content-Encoding: gzip"]
+    )
     async with serving(answering(packed)) as url:
         heard = await attempt(adapter.provider(url), request(adapter))
     assert heard.failure is None and heard.text == "Wörter 🎉"
@@ -348,10 +352,11 @@ async def test_ll_7_an_empty_answer_that_did_not_stop_normally(adapter: Adapter)
     """LL-7: `unanswered`, and worth another attempt; one that stopped normally is an answer."""
     nothing = {
         "chat": b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\ndata: [DONE]\n\n',
+        "ollama": b'{"message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}\n',
         "responses": b'data: {"type":"response.completed","response":{}}\n\n',
         "anthropic": b'data: {"type":"message_start","message":{}}\n\ndata: {"type":"message_stop"}\n\n',
     }[adapter.codec]
-    async with serving(answering(response(nothing))) as url:
+    async with serving(answering(response(nothing, kind=adapter.content_type))) as url:
         heard: Heard = await attempt(adapter.provider(url), request(adapter))
     assert heard.failure is not None and (heard.failure.code, heard.failure.is_transient) == ("unanswered", True)
     with MockLLM({"turns": [{"text": ""}]}) as m:
