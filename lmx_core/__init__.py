@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.clock import Clock as Clock
     from lmx_core.clock import ManualClock as ManualClock
     from lmx_core.clock import SystemClock as SystemClock
+    from lmx_core.context.compaction import Compaction as Compaction
+    from lmx_core.context.compaction import StandardCompaction as StandardCompaction
+    from lmx_core.context.replay import replay_request as replay_request
     from lmx_core.entry import Entry as Entry
     from lmx_core.environment.base import Environment as Environment
     from lmx_core.environment.credentials import Inherit as Inherit
@@ -31,8 +34,10 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import AmbiguousSession as AmbiguousSession
     from lmx_core.errors import AssemblyError as AssemblyError
     from lmx_core.errors import AwaitTimeout as AwaitTimeout
+    from lmx_core.errors import BudgetExceeded as BudgetExceeded
     from lmx_core.errors import Busy as Busy
     from lmx_core.errors import Cancelled as Cancelled
+    from lmx_core.errors import CompactionFailed as CompactionFailed
     from lmx_core.errors import ConfigError as ConfigError
     from lmx_core.errors import ExtensionRefused as ExtensionRefused
     from lmx_core.errors import Failure as Failure
@@ -80,7 +85,6 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.stores.memory import MemoryStore as MemoryStore
     from lmx_core.stores.sqlite import SQLiteStore as SQLiteStore
     from lmx_core.tasks import run_in_thread as run_in_thread
-    from lmx_core.transcript.audit import replay_request as replay_request
     from lmx_core.transcript.fork import fork as fork
     from lmx_core.turn.guard import Guard as Guard
     from lmx_core.usage import Usage as Usage
@@ -98,11 +102,13 @@ _HOME = {
         "LmxError ConfigError AssemblyError ExtensionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
-        "AwaitTimeout SnapshotTimeout SessionDown Failure"
+        "CompactionFailed BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
     ),
     "lmx_core.clock": "FOREVER Clock SystemClock ManualClock",
     "lmx_core.usage": "Usage",
     "lmx_core.entry": "Entry",
+    "lmx_core.context.compaction": "Compaction StandardCompaction",
+    "lmx_core.context.replay": "replay_request",
     "lmx_core.calls": "Tool ToolCall ToolContext Result Descriptor Effects Policy",
     "lmx_core.verdict": "Allow Deny Rewrite Pending Feedback Decision",
     "lmx_core.request": "Request ToolSpec",
@@ -130,7 +136,6 @@ _HOME = {
     "lmx_core.environment.credentials": "Inherit Scrub",
     "lmx_core.builtin": "default_tools search_tools",
     "lmx_core.tasks": "run_in_thread",
-    "lmx_core.transcript.audit": "replay_request",
     "lmx_core.transcript.fork": "fork",
 }
 

@@ -12,7 +12,7 @@
     │   └── StoreUnsupported
     ├── AmbiguousSession   UnknownEntry   UnsafeFork
     ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
-    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel
+    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel   CompactionFailed   BudgetExceeded
     └── AwaitTimeout   SnapshotTimeout   SessionDown
 
 There are two kinds: what the model hears (`ToolError`, and the results made from it) and what stops a turn (a `Failure`,
@@ -171,6 +171,18 @@ class AlreadySent(LmxError):
 
 class NothingToDo(LmxError):
     """The operation would change nothing."""
+
+
+class CompactionFailed(LmxError):
+    """No summary came; the conversation is whole and nothing was cut."""
+
+    def __init__(self, reason: str):
+        super().__init__(f"the conversation was not compacted: {reason}")
+        self.reason = reason
+
+
+class BudgetExceeded(LmxError):
+    """The request this needs is not in the session's budget."""
 
 
 class UnknownTools(LmxError):

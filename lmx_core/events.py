@@ -114,6 +114,80 @@ class ContextWindowUnknown(Event, frozen=True, kw_only=True):
     fallback: int | None
 
 
+class ContextWindowSmall(Event, frozen=True, kw_only=True):
+    """Once per model and window: it leaves less than 8,192 tokens beside the `overhead` of instructions and tools.
+
+    `source` says where the window is known from: `configured`, `provider`, `stated` or `served`.
+    """
+
+    type: ClassVar[str] = "context_window_small"
+    model: str
+    window: int
+    overhead: int
+    source: str
+
+
+class CompactionPlanned(Event, frozen=True, kw_only=True):
+    """A summary is about to be asked for. `trigger`: threshold, overflow or request; `forecast` in tokens."""
+
+    type: ClassVar[str] = "compaction_planned"
+    trigger: str
+    forecast: int
+
+
+class Compacted(Event, frozen=True, kw_only=True):
+    """A summary stands for `entries` (ids) from now on.
+
+    `tokens` has `before` and `after`, both just before the next request and `after` an estimate; `sections` is None where none
+    were asked for or written; `usage` is the summary request's, as `Usage.to_dict()`.
+    """
+
+    type: ClassVar[str] = "compacted"
+    summary: str
+    entries: list[str]
+    sections: dict[str, list[str]] | None = None
+    tokens: dict[str, int] | None = None
+    usage: dict[str, Any] | None = None
+    trigger: str = "request"
+
+
+class CompactionFailed(Event, frozen=True, kw_only=True):
+    """Nothing was cut; the conversation goes on whole. `reason` is a sentence."""
+
+    type: ClassVar[str] = "compaction_failed"
+    reason: str
+
+
+class CompactionIneffective(Event, frozen=True, kw_only=True):
+    """After a compaction the request was still over the threshold: for `retry_in` requests none is tried.
+
+    `parts` tells what takes the room, in estimated tokens: `instructions`, `tools`, `conversation`.
+    """
+
+    type: ClassVar[str] = "compaction_ineffective"
+    input_tokens: int
+    threshold: int
+    window: int | None
+    retry_in: int
+    parts: dict[str, int] = {}
+
+
+class Cleared(Event, frozen=True, kw_only=True):
+    """The conversation so far, `entries` of it, is no longer sent; the transcript keeps it."""
+
+    type: ClassVar[str] = "cleared"
+    entries: int
+
+
+class ContextRecovery(Event, frozen=True, kw_only=True):
+    """The request did not fit: one compaction, and it is sent once more."""
+
+    type: ClassVar[str] = "context_recovery"
+    reason: str
+    action: str = "compact_and_retry"
+    category: str = "context_limit"
+
+
 class ProviderRetry(Event, frozen=True, kw_only=True):
     """A backoff begins: attempt `attempt` of `max` follows in `delay_ms`. `after_output`: a partial answer was kept."""
 

@@ -19,6 +19,8 @@ from msgspec import UNSET, UnsetType
 from lmx_core import messages, prompt
 from lmx_core.calls import Tool
 from lmx_core.clock import FOREVER, Clock, SystemClock
+from lmx_core.context.compaction import Compaction, StandardCompaction
+from lmx_core.context.stubs import Stubs
 from lmx_core.entry import json_shaped, valid_text
 from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
@@ -82,6 +84,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_requests: int | None
     context_window: int | None
     context_window_fallback: int | None
+    compaction: Compaction
+    auto_compaction: bool
+    compact_at: float | None
+    compaction_window_cap: int | None
+    keep: float | None
+    keep_recent_tokens: int | None
+    stub_tool_results: dict[str, int] | Literal[False]
+    summary_model: str | None
+    summary_params: dict[str, Any]
+    summary_max_bytes: int
+    summary_sections: bool
     evidence: str
     transcript_dedup: bool
     transcript_lock: bool
@@ -199,6 +212,10 @@ def _subscriber(value: Any) -> str | None:
     )
 
 
+_STRATEGY = tuple(name for name in vars(Compaction) if not name.startswith("_"))
+"""What a compaction strategy must be able to do."""
+
+
 def _object(shape: str, *methods: str) -> Check:
     def check(value: Any) -> str | None:
         if isinstance(value, type):
@@ -210,6 +227,7 @@ def _object(shape: str, *methods: str) -> Check:
 
 _guard = _object("a Guard with decide(view)", "decide")
 _environment = _object("an Environment with read_file, write_file and run", "read_file", "write_file", "run")
+_strategy = _object("a Compaction, such as a subclass of StandardCompaction", *_STRATEGY)
 _clock = _object("a Clock with now_ms and call_later", "now_ms", "call_later")
 
 
@@ -225,6 +243,25 @@ def _retry(value: Any) -> str | None:
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
     return "has an after_output that is neither True nor False" if _flag(value.get("after_output", True)) else None
+
+
+def _fraction(value: Any) -> str | None:
+    right = value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1)
+    return None if right else "must be a number above 0 and at most 1, or None"
+
+
+def _stubbing(value: Any) -> str | None:
+    if value is False:
+        return None
+    if not isinstance(value, Mapping):
+        return "must be False or a dict of the stubbing policy"
+    known = Stubs.__struct_fields__
+    if unknown := [key for key in value if key not in known]:
+        return f"has an unknown key{_closest(str(unknown[0]), known)}; the keys are {', '.join(known)}"
+    for key, least in {"keep": 0, "batch": 1, "min_bytes": 0}.items():
+        if key in value and not _is_whole(value[key], least):
+            return f"has a {key} that is no whole number of at least {least}"
+    return None
 
 
 def _one_of(*words: str) -> Check:
@@ -311,6 +348,22 @@ OPTIONS: Mapping[str, Option] = {
             default=_constant(128_000),
             harness=True,
         ),
+        Option(name="compaction", check=_strategy, default=StandardCompaction, harness=True),
+        Option(name="auto_compaction", check=_flag, default=_constant(True), harness=True),
+        Option(name="compact_at", check=_fraction, default=_constant(0.8), harness=True),
+        Option(
+            name="compaction_window_cap",
+            check=_positive("tokens", none=True),
+            default=_constant(200_000),
+            harness=True,
+        ),
+        Option(name="keep", check=_fraction, default=_nothing, harness=True),
+        Option(name="keep_recent_tokens", check=_positive("tokens", none=True), default=_nothing, harness=True),
+        Option(name="stub_tool_results", check=_stubbing, default=dict, harness=True),
+        Option(name="summary_model", check=_text_or_none, default=_nothing, harness=True),
+        Option(name="summary_params", check=_json_object, default=dict, harness=True, adopt=dict),
+        Option(name="summary_max_bytes", check=_positive("bytes"), default=_constant(32_768), harness=True),
+        Option(name="summary_sections", check=_flag, default=_constant(False), harness=True),
         Option(name="evidence", check=_one_of("full", "digests", "off"), default=_constant("full")),
         Option(name="transcript_dedup", check=_flag, default=_constant(True)),
         Option(name="transcript_lock", check=_flag, default=_constant(True)),

@@ -1,11 +1,23 @@
-"""How large a model's window is, and how full (CW-1)."""
+"""How large a model's window is, and how full (CW-1 to CW-4).
+
+Only what a model is sent is weighed. Weighing a transcript's entries as they are stored, the obvious way, counts evidence and
+base64 images as text, and compacts conversations that have room.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
+from lmx_core.entry import Entry
 from lmx_core.events import ContextPosition
+from lmx_core.request import ToolSpec
 from lmx_core.usage import Usage
+
+SMALLEST_ROOM = 8_192
+"""Tokens that a window should leave beside instructions and tools (CW-3)."""
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,14 +25,26 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     configured: int | None = None
     discovered: int | None = None
+    stated: int | None = None
     served: int | None = None
 
     @property
     def tokens(self) -> int | None:
-        """The window in force: a served one replaces a discovered one and caps a configured one; None when unknown."""
+        """The window in force: what was served or stated replaces what was discovered and caps what was configured.
+
+        None when unknown.
+        """
+        learned = self.served or self.stated
         if self.configured is not None:
-            return self.configured if self.served is None else min(self.configured, self.served)
-        return self.served if self.served is not None else self.discovered
+            return self.configured if learned is None else min(self.configured, learned)
+        return learned or self.discovered
+
+    @property
+    def source(self) -> str:
+        """Where `tokens` comes from: `configured`, `served`, `stated` or `provider`."""
+        if self.configured is not None and self.tokens == self.configured:
+            return "configured"
+        return "served" if self.served else "stated" if self.stated else "provider"
 
 
 class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +64,7 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
     def told(self, *, served: int | None = None, stated: int | None = None) -> KnownModel:
         """After an answer said which window it was served from, or a refusal which window there is."""
         window = msgspec.structs.replace(
-            self.window, served=served or self.window.served, discovered=stated or self.window.discovered
+            self.window, served=served or self.window.served, stated=stated or self.window.stated
         )
         return msgspec.structs.replace(self, window=window)
 
@@ -48,9 +72,58 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
         return KnownModel(window=Window(configured=self.window.configured))
 
 
-def position(window: int | None, last: Usage | None, spent: Usage, pending_bytes: int) -> ContextPosition:
-    """Where the conversation stands: as measured by the last answer, else estimated at four bytes a token."""
-    tokens = -(-pending_bytes // 4) if last is None else total_input(last) + last.output_tokens
+class Measured(msgspec.Struct, frozen=True):
+    """What a request of `weight` bytes of conversation came to: `tokens` of input, by the provider's own count."""
+
+    tokens: int
+    weight: int
+
+
+def weight(entry: Entry) -> int:
+    """Bytes of what a model is sent of an entry (CW-4). Evidence of a result is never sent and weighs nothing."""
+    payload = entry.payload
+    if entry.type == "tool_result":
+        return _bytes(payload.get("output"))
+    if entry.type != "assistant":
+        return _bytes(payload.get("text"))
+    words = sum(_bytes(part.get("text")) for part in payload.get("content") or () if part.get("type") == "text")
+    calls = sum(_bytes(call.get("name")) + _bytes(call.get("arguments")) for call in payload.get("tool_calls") or ())
+    return words + calls + _bytes(payload.get("reasoning_details"))
+
+
+def _bytes(value: Any) -> int:
+    if not value:
+        return 0
+    return len(value.encode()) if isinstance(value, str) else len(msgspec.json.encode(value))
+
+
+def overhead(system: str | None, tools: Sequence[ToolSpec]) -> int:
+    """Bytes of what every request carries beside the conversation."""
+    return _bytes(system) + sum(_bytes([tool.name, tool.description, tool.schema]) for tool in tools)
+
+
+def tokens_of(size: int) -> int:
+    """An estimate where nothing was measured: four bytes a token."""
+    return -(-size // 4)
+
+
+def forecast(conversation: int, fixed: int, measured: Measured | None) -> int:
+    """Tokens of a request of so many bytes: what was measured last, scaled; never below four bytes a token (CW-4)."""
+    size = conversation + fixed
+    if measured is None:
+        return tokens_of(size)
+    return max(tokens_of(size), measured.tokens * size // max(1, measured.weight + fixed))
+
+
+def planning(window: int | None, fallback: int | None, cap: int | None) -> int | None:
+    """The window that compaction plans with, None where there is none (CW-2)."""
+    known = window if window is not None else fallback
+    return known if known is None or cap is None else min(known, cap)
+
+
+def position(window: int | None, last: Usage | None, spent: Usage, estimated: int) -> ContextPosition:
+    """Where the conversation stands, in tokens: as measured by the last answer, else as estimated."""
+    tokens = estimated if last is None else total_input(last) + last.output_tokens
     current = last or Usage()
     return ContextPosition(
         tokens=tokens,

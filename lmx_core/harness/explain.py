@@ -25,14 +25,17 @@ DEFAULT = "session_default"
 
 LIMITS = (
     "approval_timeout_ms",
+    "compact_at",
+    "compaction_window_cap",
     "context_window",
     "context_window_fallback",
+    "keep_recent_tokens",
     "max_requests",
     "max_turns",
     "tool_output_bytes",
     "tool_timeout_ms",
 )
-STRATEGIES = ("environment", "guard", "messages")
+STRATEGIES = ("compaction", "environment", "guard", "messages")
 
 
 def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from lmx_core import prompt
 from lmx_core.calls import Tool
+from lmx_core.context.compaction import Compaction
 from lmx_core.hooks.base import Hook
 from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, UnsetType, refuse_unknown
@@ -44,6 +45,17 @@ class Harness:
     max_requests: int | None = None
     context_window: int | None = None
     context_window_fallback: int | None = None
+    compaction: Compaction | None = None
+    auto_compaction: bool | None = None
+    compact_at: float | None = None
+    compaction_window_cap: int | None = None
+    keep: float | None = None
+    keep_recent_tokens: int | None = None
+    stub_tool_results: Mapping[str, int] | Literal[False] | None = None
+    summary_model: str | None = None
+    summary_params: Mapping[str, Any] | None = None
+    summary_max_bytes: int | None = None
+    summary_sections: bool | None = None
     harness_context: Mapping[str, Any] | None = None
 
     notices: Sequence[str] = ()

@@ -17,28 +17,31 @@ import msgspec
 
 from lmx_core import events
 from lmx_core.calls import Descriptor, Outcome, ToolContext
-from lmx_core.context import window
-from lmx_core.context.window import KnownModel, Window
+from lmx_core.context import stubs
+from lmx_core.context.project import Projection
 from lmx_core.entry import Entry
 from lmx_core.errors import AlreadySent, Busy, InvalidModel, SessionDown, StoreError, UnknownCall
 from lmx_core.hooks.base import HookChain, HookContext
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
+from lmx_core.session import compact
 from lmx_core.session.approvals import Approvals
+from lmx_core.session.compact import Compacting
 from lmx_core.session.end import Interrupted, Retry
 from lmx_core.session.files import SeenFiles
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
+from lmx_core.session.room import Room
 from lmx_core.session.run import Run
 from lmx_core.session.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.subscribers import Subscribers
 from lmx_core.stores.base import AsyncStore
-from lmx_core.transcript.audit import Sent, request_payload
+from lmx_core.transcript.audit import request_payload
 from lmx_core.turn.budget import Limits
-from lmx_core.turn.effects import EffectHost, Hook
+from lmx_core.turn.effects import EffectHost, EffectOutcome, Hook
 from lmx_core.turn.guard import StandardGuard
 from lmx_core.turn.retry import policy
 from lmx_core.turn.steering import Steers
@@ -72,10 +75,11 @@ class Actor:
         self.guard = options.guard or StandardGuard()
         self.limits = Limits(max_turns=options.max_turns, max_requests=options.max_requests)
         self.retry_policy = policy(options.provider_retry)
-        self.known = KnownModel(window=Window(configured=options.context_window))
+        self.stubs = stubs.policy(options.stub_tool_results)
+        self.room = Room(self)
         self.hooks = HookChain(options.hooks)
         self.steers, self.files = Steers(), SeenFiles()
-        self.run: Run | None = None
+        self.run: Run | Compacting | None = None
         self.handle: Any = None
         self.down: str | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -103,7 +107,9 @@ class Actor:
             self._store,
             self.emit,
             self.clock,
-            lost=self.messages.lost_call,
+            projection=Projection(
+                self.messages.lost_call, stubs=self.stubs, compaction=self.settings.options.compaction
+            ),
             history=history,
             dedup=self.settings.options.transcript_dedup,
         )
@@ -289,9 +295,22 @@ class Actor:
         if model == previous:
             return
         self.settings = msgspec.structs.replace(self.settings, model=model)
-        self.known = self.known.forgotten()
+        self.room.forget_model()
         await self._record_settings()
         self.emit(events.ModelChanged(previous=previous, current=model))
+
+    async def compact(self) -> asyncio.Future[events.Compacted]:
+        """The future of the summary (MET-7). Raises Busy, NothingToDo, BudgetExceeded."""
+        if self.run is not None:
+            raise Busy
+        self.run = compacting = Compacting(self)
+        return compacting.result
+
+    async def clear(self) -> int:
+        """How many entries are no longer sent (MET-8). Raises Busy, NothingToDo."""
+        if self.run is not None:
+            raise Busy
+        return await compact.clear(self)
 
     async def info(self) -> Info:
         return Info(**facts(self))
@@ -314,25 +333,26 @@ class Actor:
             context={"request_id": request_id, "session_id": self.id, "cwd": str(options.cwd)},
         )
 
-    def record_of(self, request: Request, retry: Retry | None) -> dict[str, Any]:
-        """The payload of the `request` entry (AU-1)."""
-        projection = self.ledger.projection
+    def record_of(self, request: Request, retry: Retry | None = None, **of_a_summary: Any) -> dict[str, Any]:
+        """The payload of the `request` entry (AU-1). A summary request says its `kind` and its `closing` words."""
         return request_payload(
-            kind="turn",
             request=request,
-            sent=projection.sent if request.entries is projection.entries() else Sent.of(request.entries),
+            sent=self.ledger.projection.account(request.entries),
             catalog=self.settings.inventory,
             evidence=self.settings.options.evidence,
+            stubs=None if self.stubs is None else msgspec.structs.asdict(self.stubs),
             retry=None if retry is None else retry.note,
+            **of_a_summary,
         )
+
+    async def outcome(self, ticket: Ticket) -> EffectOutcome:
+        """Serves the inbox until the work has reported."""
+        while ticket.outcome is None:
+            await self.serve()
+        return ticket.outcome
 
     def describe(self, tool: str) -> Descriptor | None:
         return self.settings.catalog.descriptor(tool)
-
-    def position(self) -> events.ContextPosition:
-        """Where the conversation stands in its window (EVT-13)."""
-        pending = self.ledger.projection.sent.bytes + len((self.settings.options.system or "").encode())
-        return window.position(self.known.window.tokens, self.ledger.last_usage, self.ledger.spent, pending)
 
     def observe(self, point: str, subject: Any) -> None:
         """Tells the hooks that only watch, one after another; nothing waits for them (HP-1, HP-2, HP-8, HP-9)."""
@@ -356,7 +376,7 @@ class Actor:
             runtime=self.mount.runtime,
             tool_output_bytes=options.tool_output_bytes,
             deadline_ms=options.tool_timeout_ms,
-            input_modalities=self.known.modalities,
+            input_modalities=self.room.known.modalities,
             hooks=self.hooks,
             files=self.files,
             park=self._parked,

@@ -15,7 +15,7 @@ import msgspec
 
 from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
-from lmx_core.errors import AwaitTimeout, ConfigError, Failure, SessionDown, SnapshotTimeout
+from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.options import check_model
 from lmx_core.session.actor import Actor
@@ -40,6 +40,13 @@ class PromptResult(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     entries: list[Entry]
     session_id: str
+
+
+class CompactResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands for the earlier conversation, and for how many entries of it."""
+
+    summary: str
+    entries: int
 
 
 class Session:
@@ -184,6 +191,28 @@ class Session:
         """Uses another model from the next prompt on. Raises ConfigError for what names none, Busy, InvalidModel."""
         check_model(model)
         await self._actor.ask(self._actor.set_model, model)
+
+    async def compact(self, timeout_ms: float = 120_000) -> CompactResult:
+        """Has the conversation so far summarised now (MET-7).
+
+        Raises Busy, NothingToDo, BudgetExceeded, CompactionFailed (a summary that takes longer than `timeout_ms` is given up),
+        and Cancelled. Whatever it raises, nothing was cut.
+        """
+        summary = await self._actor.ask(self._actor.compact)
+        try:
+            async with deadline(self._actor.clock, timeout_ms):
+                told = await asyncio.shield(summary)
+        except TimeoutError as error:
+            await self.cancel("timed_out")
+            raise CompactionFailed(f"no summary came within {timeout_ms / 1_000:g} s") from error
+        return CompactResult(summary=told.summary, entries=len(told.entries))
+
+    async def clear(self) -> int:
+        """Stops sending the conversation so far and returns how many entries that were (MET-8). Raises Busy, NothingToDo.
+
+        The transcript keeps everything; no request is made.
+        """
+        return await self._actor.ask(self._actor.clear)
 
     async def stop(self, timeout_ms: float = 10_000) -> None:
         """Ends it in order; hooks of `session_end` get `timeout_ms`. Returns when it has ended. Idempotent."""

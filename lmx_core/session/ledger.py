@@ -12,7 +12,8 @@ from typing import Any
 
 from lmx_core import entry as entries
 from lmx_core.clock import Clock
-from lmx_core.context.project import Lost, Projection
+from lmx_core.context.project import Projection
+from lmx_core.context.window import Measured, total_input
 from lmx_core.entry import Entry
 from lmx_core.errors import StoreError
 from lmx_core.events import EntryAppended, Event
@@ -27,7 +28,11 @@ class StoreFailed(Exception):
 
 
 class Ledger:
-    """Appends entries in order. `requests` counts provider requests and `spent` sums usage, history included (RS-3)."""
+    """Appends entries in order. `requests` counts provider requests and `spent` sums usage, history included (RS-3).
+
+    `last_usage` is that of the last answer to the conversation as it stands, None before there is one and after a cut;
+    `measured` is what the last counted request came to, which outlives a cut as a measure of bytes.
+    """
 
     def __init__(
         self,
@@ -36,7 +41,7 @@ class Ledger:
         emit: Callable[[Event], None],
         clock: Clock,
         *,
-        lost: Lost,
+        projection: Projection,
         history: Sequence[Entry] = (),
         dedup: bool = True,
     ):
@@ -45,10 +50,12 @@ class Ledger:
         self._ids = UlidFactory()
         self._compactor = Compactor(history) if dedup else None
         self.entries: list[Entry] = []
-        self.projection = Projection(lost)
+        self.projection = projection
         self.requests = 0
         self.spent = Usage(cost_usd=0.0)
         self.last_usage: Usage | None = None
+        self.measured: Measured | None = None
+        self._asked = 0
         self.recorded: dict[str, Any] | None = None
         self._unpriced: str | None = None
         for entry in history:
@@ -85,14 +92,26 @@ class Ledger:
             self._count_unpriced()
             self.requests += 1
             self._unpriced = entry.id
+            self._asked = self.projection.weight
         elif entry.type == "session":
+            if self.recorded is not None and self.recorded.get("model") != entry.payload.get("model"):
+                self.measured = None  # another model counts otherwise
             self.recorded = entry.payload
         elif entry.usage is not None:
-            self.last_usage = Usage.from_dict(entry.usage)
-            self.spent = self.spent.add(self.last_usage)
+            usage = Usage.from_dict(entry.usage)
+            self.spent = self.spent.add(usage)
             self._unpriced = None
+            if entry.type == "assistant":
+                self._measure(usage)
         elif entry.type == "assistant":
             self._count_unpriced()
+        if entry.type == "compaction":
+            self.last_usage = None
+
+    def _measure(self, usage: Usage) -> None:
+        self.last_usage = usage
+        if (tokens := total_input(usage)) > 0:
+            self.measured = Measured(tokens, self._asked)
 
     def _count_unpriced(self) -> None:
         """A request whose usage never came makes the spend unknown (BU-5); it is never counted as free."""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from lmx_core import events
 from lmx_core.calls import DEFAULT_MAX_OUTPUT_BYTES, Outcome, ToolCall
 from lmx_core.context import references
-from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
+from lmx_core.errors import Cancelled, CompactionFailed, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
+from lmx_core.session.compact import Summarising
 from lmx_core.session.end import End, Ended, Interrupted, Retry, error_payload, forbidden, settle, stated_window, told
 from lmx_core.session.inbox import Progress, Ticket
 from lmx_core.tools.output import HeadTail
@@ -63,6 +64,8 @@ class Run:
         self._said: dict[str, HeadTail] = {}  # what a running call has said so far, in case it is cancelled
         self._record = Record()
         self._stop_hook_active = False
+        self._silent = False  # the last attempt gave nothing at all, not even a bill
+        self._has_recovered = False
 
     async def go(self) -> None:
         """Steps 1 to 12."""
@@ -126,10 +129,20 @@ class Run:
             answer = await self._attempt(request, retry)
             if isinstance(answer, RunTools) or answer.failure is None:
                 return answer
+            if await self._recovered(answer):
+                retry = None
+                continue
             retry = await self._backed_off(answer, answer.failure, retry)
 
     async def _prepared(self, retry: Retry | None) -> Request:
-        """Steps 5 to 8: the next request as the hooks want it, if the budget admits one."""
+        """Steps 5 to 8: the next request, after at most one attempt to make room for it (CO-1)."""
+        request = await self._built(retry)
+        if self._actor.room.is_due(request) and await self._compacted("threshold"):
+            request = await self._built(retry)
+        return request
+
+    async def _built(self, retry: Retry | None) -> Request:
+        """The next request as the hooks want it, if the budget admits one."""
         if (refusal := self._refusal()) is not None:
             raise forbidden(self._budget_end(refusal), retry)
         for text in self._actor.steers.take():
@@ -143,18 +156,40 @@ class Run:
             failure = Failure(code="hook_failed", message=str(error))
             raise forbidden(End(stop_reason="hook_failed", failure=failure), retry) from error
         await self._learn_about(prepared.model)
+        self._actor.room.warn(prepared)
         return prepared
 
     async def _learn_about(self, model: str) -> None:
-        """Step 7: asks once a model what its window is, and says so when nobody knows."""
-        if self._actor.known.name == model:
+        """Asks once a model what its window is."""
+        if self._actor.room.known.name == model:
             return
         outcome = await self._do(ModelFacts(model))
         window, modalities = (None, frozenset()) if outcome.error else outcome.value
-        self._actor.known = self._actor.known.learned(model, window, modalities)
-        if self._actor.known.window.tokens is None:
-            fallback = self._actor.settings.options.context_window_fallback
-            self._actor.emit(events.ContextWindowUnknown(model=model, fallback=fallback))
+        self._actor.room.learned(model, window, modalities)
+
+    async def _compacted(self, trigger: str) -> bool:
+        """Whether a summary now stands for the earlier conversation. Not tried where the budget has no request for both."""
+        if self._refusal(spare=1) is not None:
+            return False
+        summarising = Summarising(self._actor, self._work, trigger=trigger, turn=self._turns)
+        if (plan := summarising.plan()) is None:
+            return False
+        try:
+            await summarising.go(plan)
+        except CompactionFailed:
+            return False
+        return True
+
+    async def _recovered(self, answer: Finished) -> bool:
+        """Whether a request that did not fit, before any output, may be sent once more after a compaction (10.6)."""
+        failure = answer.failure
+        assert failure is not None
+        fits_not = failure.category == "context_limit" and self._silent
+        if not fits_not or self._has_recovered or not self._actor.settings.options.auto_compaction:
+            return False
+        self._has_recovered = True
+        self._actor.emit(events.ContextRecovery(reason=failure.message))
+        return await self._compacted("overflow")
 
     async def _attempt(self, request: Request, retry: Retry | None) -> RunTools | Finished:
         """Steps 9 and 10: one request, recorded; its answer folded, written, then announced."""
@@ -166,7 +201,8 @@ class Run:
         answer = await self._perform(turn, turn.fold(terminal))
         self._turn = None
         assert answer is not None  # a terminal event always ends the turn
-        self._actor.known = self._actor.known.told(served=turn.served_window, stated=stated_window(answer))
+        self._silent = not turn.had_output and turn.usage is None
+        self._actor.room.told(served=turn.served_window, stated=stated_window(answer))
         return answer
 
     async def _streamed(self, request: Request, turn: Turn) -> ProviderEvent:
@@ -182,7 +218,7 @@ class Run:
                     emit(effect.event)
 
         ticket = self._start(ModelCall(request), progress=hear)
-        outcome = await self._outcome(ticket)
+        outcome = await self._actor.outcome(ticket)
         return outcome.value if outcome.error is None and outcome.value is not None else Error(INCOMPLETE_STREAM)
 
     async def _perform(self, turn: Turn, effects: Effects) -> RunTools | Finished | None:
@@ -319,8 +355,9 @@ class Run:
     def _steered(self) -> bool:
         return bool(self._actor.steers.waiting) and self._refusal() is None
 
-    def _refusal(self) -> Refusal | None:
-        return self._actor.limits.refusal(turns=self._turns, requests=self._ledger.requests)
+    def _refusal(self, *, spare: int = 0) -> Refusal | None:
+        """Why the budget admits no request, or with `spare` not so many more."""
+        return self._actor.limits.refusal(turns=self._turns, requests=self._ledger.requests + spare)
 
     def _budget_end(self, refusal: Refusal) -> End:
         messages = self._actor.messages
@@ -363,7 +400,7 @@ class Run:
         actor.run = None
         for text in actor.steers.take():
             actor.emit(events.SteerDropped(text=text))
-        actor.emit(actor.position())
+        actor.emit(actor.room.position())
         actor.emit(events.Finished(stop_reason=end.stop_reason, detail=end.detail))
         settle(self.ended)
 
@@ -378,13 +415,7 @@ class Run:
         return self._work.start(effect, turn=self._turns, call_id=call_id, progress=progress)
 
     async def _do(self, effect: Effect) -> EffectOutcome:
-        return await self._outcome(self._start(effect))
-
-    async def _outcome(self, ticket: Ticket) -> EffectOutcome:
-        """Serves the inbox until the work has reported."""
-        while ticket.outcome is None:
-            await self._actor.serve()
-        return ticket.outcome
+        return await self._actor.outcome(self._start(effect))
 
     async def _hook(self, point: str, value: Any, *, unless_hooked: Any, **facts: Any) -> Any:
         """What the hooks of a point decide, or `unless_hooked` where there are none. Raises HookDenied and HookFailed."""

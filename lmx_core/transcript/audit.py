@@ -19,7 +19,7 @@ import msgspec
 from lmx_core import __version__
 from lmx_core.calls import digest
 from lmx_core.entry import Entry
-from lmx_core.request import Request, ToolSpec
+from lmx_core.request import Request
 from lmx_core.transcript.replay import in_conversation
 
 SCHEMA_VERSION = 1
@@ -46,6 +46,7 @@ class Sent:
         self._count = 0
         self._bytes = 0
         self._synthetic: list[str] = []
+        self._places: list[int] = []
         self._digest = hashlib.sha256()
         self._before: tuple[Any, ...] | None = None
 
@@ -53,7 +54,7 @@ class Sent:
         if not in_conversation(entry):
             return
         if not sent:
-            self._joined = False
+            self.gap()
             return
         runs = [list(run) for run in self._runs[-1:]]
         self._before = (self._digest.copy(), self._bytes, self._count, len(self._runs), runs, len(self._synthetic))
@@ -61,6 +62,7 @@ class Sent:
         self._digest.update(line + b"\n")
         self._bytes += len(line)
         if entry.meta.get("synthetic"):
+            self._places.append(self._count + len(self._synthetic))
             self._synthetic.append(entry.id)
             return
         self._count += 1
@@ -70,13 +72,26 @@ class Sent:
             self._runs.append([entry.seq, entry.seq])
         self._joined = True
 
+    def gap(self) -> None:
+        """Something of the conversation is left out here: the next entry begins a run of its own."""
+        self._joined = False
+
+    def copy(self) -> Sent:
+        """The account as it is now, to go on from here twice."""
+        twin = Sent()
+        twin.__dict__ |= self.__dict__
+        twin._runs = [list(run) for run in self._runs]
+        twin._synthetic, twin._places = list(self._synthetic), list(self._places)
+        twin._digest = self._digest.copy()
+        return twin
+
     def retract(self) -> None:
         """Takes back the last entry that was added as sent: the projection leaves it out after all (LL-6)."""
         if self._before is None:
             return
         self._digest, self._bytes, self._count, runs, last, synthetic = self._before
         self._runs[max(0, runs - 1) :] = last
-        del self._synthetic[synthetic:]
+        del self._synthetic[synthetic:], self._places[synthetic:]
         self._joined = False
         self._before = None
 
@@ -94,28 +109,36 @@ class Sent:
         return self._bytes
 
     def summary(self) -> dict[str, Any]:
-        """`runs` of first and last seq, `count` of entries, and the `digest` over all of them."""
+        """`runs` of first and last seq, `count` of entries, and the `digest` over all of them.
+
+        `synthetic` are the ids of request-only messages (TR-9), `places` where each stood.
+        """
         found: dict[str, Any] = {
             "runs": [list(run) for run in self._runs],
             "count": self._count,
             "digest": self._digest.hexdigest(),
         }
-        return found | {"synthetic": list(self._synthetic)} if self._synthetic else found
+        if self._synthetic:
+            found |= {"synthetic": list(self._synthetic), "places": list(self._places)}
+        return found
 
 
 def request_payload(
     *,
-    kind: str,
     request: Request,
     sent: Sent,
     catalog: Sequence[Mapping[str, Any]],
     evidence: str,
     retry: Mapping[str, Any] | None = None,
+    stubs: Mapping[str, int] | None = None,
+    kind: str = "turn",
+    closing: str | None = None,
 ) -> dict[str, Any]:
     """The payload of a `request` entry.
 
-    `kind` is `turn` or the name of what else asks a model; `catalog` has one `{"enabled", "disabled_reason", "descriptor"}`
-    a tool; `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
+    `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `stubs` is the rule by
+    which old results were shortened, None for none. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
+    `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
     """
     tools = [msgspec.to_builtins(tool) for tool in request.tools]
     payload: dict[str, Any] = {
@@ -129,9 +152,12 @@ def request_payload(
         "entries": sent.summary(),
         "system_bytes": _size(request.system),
         "system_sha256": _text_digest(request.system),
+        "stubs": None if stubs is None else dict(stubs),
         "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
     payload |= _whole(request, tools, catalog) if evidence == "full" else _digests(request, tools, catalog)
+    if closing is not None and evidence == "full":
+        payload["closing"] = closing
     if retry is not None:
         payload["retry"] = dict(retry)
     return payload | {"sha256": digest(payload)}
@@ -179,43 +205,28 @@ def _is_private(name: str) -> bool:
 
 
 def sent_entries(entries: Sequence[Entry], payload: Mapping[str, Any]) -> list[Entry]:
-    """The conversation that the request with this payload carried, in order."""
+    """The entries of the transcript that the request with this payload carried, in order, as they are stored."""
     runs = payload["entries"]["runs"]
     return [e for e in entries if in_conversation(e) and any(first <= e.seq <= last for first, last in runs)]
 
 
 def entry_ids(entries: Sequence[Entry], payload: Mapping[str, Any]) -> list[str]:
-    """The ids behind the runs of a `request` payload."""
-    return [entry.id for entry in sent_entries(entries, payload)]
+    """The ids of everything the request with this payload carried, in order, request-only messages included (TR-9)."""
+    ids = [entry.id for entry in sent_entries(entries, payload)]
+    told = payload["entries"]
+    for place, id in zip(told.get("places", ()), told.get("synthetic", ()), strict=False):
+        ids.insert(place, id)
+    return ids
 
 
-def replay_request(entries: Sequence[Entry], request_id: str) -> Request:
-    """The provider-neutral request as it was made, with its private parameters redacted (AU-2).
-
-    Raises ValueError when there is none of that id, when only digests were kept, or when record or conversation no longer
-    match their digests. It promises neither the same bytes on the wire nor the same tokens.
-    """
+def recorded_request(entries: Sequence[Entry], request_id: str) -> Entry:
+    """The `request` entry of that id. Raises ValueError when there is none, or it does not match its own digest."""
     found = next((e for e in entries if e.type == "request" and e.payload.get("id") == request_id), None)
     if found is None:
         raise ValueError(f"no request {request_id!r} was recorded")
-    payload = found.payload
-    if digest({key: value for key, value in payload.items() if key != "sha256"}) != payload.get("sha256"):
+    if digest({key: value for key, value in found.payload.items() if key != "sha256"}) != found.payload.get("sha256"):
         raise ValueError(f"the record of request {request_id} does not match its digest")
-    if "system" not in payload:
-        raise ValueError(f"of request {request_id} only digests were kept")
-    carried = sent_entries(entries, payload)
-    if Sent.of(carried).summary()["digest"] != payload["entries"]["digest"]:
-        raise ValueError(f"the conversation of request {request_id} does not match its digest")
-    return Request(
-        model=payload["model"],
-        entries=tuple(carried),
-        system=payload["system"],
-        tools=tuple(ToolSpec(**tool) for tool in payload["tools"]),
-        params=payload["params"],
-        reasoning_effort=payload["reasoning_effort"],
-        output_schema=payload["output_schema"],
-        context={"request_id": request_id},
-    )
+    return found
 
 
 def _canonical(entry: Entry) -> bytes:

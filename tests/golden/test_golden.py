@@ -13,9 +13,10 @@ from support.transcripts import Conversation
 
 from lmx.cli.log import log
 from lmx_core.context.project import Projection
+from lmx_core.context.replay import replay_request
 from lmx_core.entry import TYPES, Entry
 from lmx_core.stores.jsonl import JSONLStore
-from lmx_core.transcript.audit import entry_ids, replay_request
+from lmx_core.transcript.audit import entry_ids
 from lmx_core.transcript.codec import decode
 from lmx_core.transcript.replay import latest_assistant_text, requests, unanswered_calls, validate
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmx_core.clock import FOREVER, ManualClock, SystemClock
+from lmx_core.context.compaction import StandardCompaction
 from lmx_core.environment.credentials import Inherit
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.errors import ConfigError
@@ -83,6 +84,17 @@ GOOD: dict[str, list[Any]] = {
     "max_requests": [1, None],
     "context_window": [1, None],
     "context_window_fallback": [1, None],
+    "compaction": [StandardCompaction()],
+    "auto_compaction": [True, False],
+    "compact_at": [0.5, 1, None],
+    "compaction_window_cap": [1, None],
+    "keep": [0.3, None],
+    "keep_recent_tokens": [1, None],
+    "stub_tool_results": [False, {}, {"keep": 0, "batch": 1, "min_bytes": 0}],
+    "summary_model": [None, "scripted:small"],
+    "summary_params": [{}, {"max_tokens": 100}],
+    "summary_max_bytes": [1],
+    "summary_sections": [True, False],
     "evidence": ["full", "digests", "off"],
     "transcript_dedup": [True, False],
     "transcript_lock": [True, False],
@@ -113,6 +125,17 @@ BAD: dict[str, list[Any]] = {
     "max_requests": [0, -3, "4", True],
     "context_window": [0, 1.0],
     "context_window_fallback": [0, "128000"],
+    "compaction": [StandardCompaction, object(), None],
+    "auto_compaction": [1, None],
+    "compact_at": [0, 1.1, "0.8", True],
+    "compaction_window_cap": [0, 1.5],
+    "keep": [0, 2, True],
+    "keep_recent_tokens": [0, "1"],
+    "stub_tool_results": [True, None, [], {"kept": 1}, {"keep": -1}, {"batch": 0}, {"min_bytes": True}],
+    "summary_model": [7],
+    "summary_params": [None, [], {"x": object()}],
+    "summary_max_bytes": [0, None, 1.5],
+    "summary_sections": ["yes", None],
     "evidence": ["all", None, ["full"]],
     "transcript_dedup": [1, None],
     "transcript_lock": ["yes"],
@@ -139,12 +162,16 @@ def test_every_row_has_good_and_bad_examples() -> None:
 
 def test_the_defaults_are_those_of_the_table() -> None:
     """OPT-9 OPT-10 OPT-11 OPT-12 OPT-13 OPT-14 OPT-17 OPT-18 OPT-20 OPT-21 OPT-22 OPT-23 OPT-25 OPT-34 OPT-36 OPT-37
-    OPT-40 OPT-41 OPT-54 OPT-55 OPT-56 OPT-59: what a host leaves out is what section 2.4 says."""
+    OPT-28 OPT-40 OPT-41 OPT-42 OPT-43 OPT-44 OPT-45 OPT-48 OPT-51 OPT-52 OPT-54 OPT-55 OPT-56 OPT-59: what a host leaves out
+    is what section 2.4 says."""
     made = validate({})
     assert made.system == default() and made.cwd == Path.cwd() and isinstance(made.clock, SystemClock)
     assert isinstance(made.guard, StandardGuard) and type(made.messages) is Messages
+    assert type(made.compaction) is StandardCompaction
     plain = {
-        name: getattr(made, name) for name in OPTIONS if name not in ("system", "cwd", "clock", "guard", "messages")
+        name: getattr(made, name)
+        for name in OPTIONS
+        if name not in ("system", "cwd", "clock", "guard", "messages", "compaction")
     }
     assert plain == {
         "id": None,
@@ -165,6 +192,16 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "max_requests": None,
         "context_window": None,
         "context_window_fallback": 128_000,
+        "auto_compaction": True,
+        "compact_at": 0.8,
+        "compaction_window_cap": 200_000,
+        "keep": None,
+        "keep_recent_tokens": None,
+        "stub_tool_results": {},
+        "summary_model": None,
+        "summary_params": {},
+        "summary_max_bytes": 32_768,
+        "summary_sections": False,
         "evidence": "full",
         "transcript_dedup": True,
         "transcript_lock": True,

@@ -17,7 +17,8 @@ from lmx_core import testing
 ROOT = Path(__file__).parents[2]
 
 PUBLIC = """
-    Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout Busy Cancelled Clock ConfigError Decision
+    Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout BudgetExceeded Busy Cancelled Clock
+    Compaction CompactionFailed ConfigError Decision StandardCompaction
     DefaultProvider Deny Descriptor Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback
     Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore LmxError
     LocalEnvironment ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider Request Result

@@ -40,7 +40,7 @@ def test_cw_1_a_refusal_that_states_the_window_is_believed():
 
 def test_evt_13_a_position_is_measured_once_there_is_something_to_measure():
     spent = Usage(input_tokens=30, output_tokens=5)
-    estimated = position(None, None, spent, 401)
+    estimated = position(None, None, spent, 101)
     assert (estimated.tokens, estimated.measured, estimated.fraction) == (101, False, None)
     split = Usage(input_tokens=10, output_tokens=5, cache_read_tokens=20, input_includes_cached=False)
     measured = position(100, split, spent, 401)

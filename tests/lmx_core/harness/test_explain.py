@@ -85,6 +85,7 @@ def test_ex_7_names_wrappers_limits_hooks_and_changed_fields() -> None:
         "approval_timeout_ms": "forever",
     }
     assert report["strategies"] == {
+        "compaction": "session_default",
         "environment": "session_default",
         "guard": "session_default",
         "messages": f"{__name__}.Mine",

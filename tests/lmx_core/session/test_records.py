@@ -9,12 +9,13 @@ from support.sessions import Echo, Gate, call, world
 
 from lmx_core import Allow, Pending, Request, Result, Usage, events
 from lmx_core.calls import digest
+from lmx_core.context.replay import replay_request
 from lmx_core.hooks.base import HookContext
 from lmx_core.providers.scripted import complete, http_error, thinking, tool_call, tool_calls
 from lmx_core.session import actor
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.testing import prompt
-from lmx_core.transcript.audit import entry_ids, replay_request
+from lmx_core.transcript.audit import entry_ids
 
 pytestmark = pytest.mark.asyncio
 

@@ -1,0 +1,303 @@
+"""Shortening a conversation: a summary is asked for, judged, written, and only then in force (CO-5 to CO-7).
+
+A function a step, in the actor's task, before a request of a prompt or, for `compact()`, in place of one. Until the
+`compaction` entry is on disk nothing is cut: whatever goes wrong before leaves the conversation whole, and a crash needs no
+repair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lmx_core import events
+from lmx_core.context import window
+from lmx_core.context.compaction import closing_message
+from lmx_core.entry import Entry
+from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure, NothingToDo
+from lmx_core.request import Done, Error, ProviderEvent, Request
+from lmx_core.session.end import Interrupted, settle
+from lmx_core.session.inbox import Work
+from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
+from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lmx_core.calls import ToolCall
+    from lmx_core.session.actor import Actor
+
+OUTPUT_TOKENS, MOST_OUTPUT_TOKENS = 8_192, 16_384
+"""What a summary may take where nobody says, and the most that is taken over from the session's `max_tokens`."""
+RETRY_MS, LONGEST_RETRY_MS = 2_000, 60_000
+NOT_FOR_SUMMARIES = ("max_tokens", "stop")
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`elders` are to be summarised, an earlier summary among them; `cut` are those that will no longer be sent."""
+
+    elders: tuple[Entry, ...]
+    cut: tuple[Entry, ...]
+    forecast: int
+    weight: int
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a summary request. `refusal` says why it is no summary; `failure` is the provider's reason, if any."""
+
+    text: str = ""
+    usage: dict[str, Any] | None = None
+    refusal: str | None = None
+    failure: Failure | None = None
+
+
+class Summarising:
+    """One compaction. `trigger` is `threshold`, `overflow` or `request`; `turn` the turn it precedes."""
+
+    def __init__(self, actor: Actor, work: Work, *, trigger: str, turn: int = 0):
+        self._actor, self._ledger, self._options = actor, actor.ledger, actor.settings.options
+        self._work, self._trigger, self._turn = work, trigger, turn
+        self.request_id: str | None = None
+
+    def plan(self) -> Plan | None:
+        """What to cut, or None where there is too little or no safe place (CO-3, CO-4)."""
+        pending = self._actor.request("")
+        strategy, head = self._options.compaction, self._ledger.projection.head
+        if not strategy.has_conversation(pending.entries):
+            return None
+        forecast = self._actor.room.forecast(pending)
+        rest = pending.entries[head:]
+        if not (count := strategy.plan(rest, self._actor.room.keep(pending, forecast))):
+            return None
+        return Plan(
+            elders=pending.entries[: head + count],
+            cut=rest[:count],
+            forecast=forecast,
+            weight=self._ledger.projection.weight,
+        )
+
+    async def go(self, plan: Plan) -> events.Compacted:
+        """Raises CompactionFailed, and then nothing was cut, or Interrupted."""
+        self._actor.emit(events.CompactionPlanned(trigger=self._trigger, forecast=plan.forecast))
+        answer = await self._answered(plan)
+        return await self._written(plan, answer)
+
+    async def _answered(self, plan: Plan) -> Answer:
+        """Asks, and once more where the failure may pass (CO-6)."""
+        answer = await self._asked(plan)
+        if answer.failure is not None and answer.failure.is_transient and self._admitted():
+            await self._record(answer, retrying=True)
+            await self._actor.outcome(self._work.start(Sleep(_delay(answer.failure)), turn=self._turn))
+            answer = await self._asked(plan)
+        if answer.refusal is None:
+            return answer
+        await self._record(answer, retrying=False)
+        self._actor.room.failed()
+        self._actor.emit(events.CompactionFailed(reason=answer.refusal))
+        raise CompactionFailed(answer.refusal)
+
+    def _admitted(self) -> bool:
+        return self._actor.limits.refusal(turns=0, requests=self._ledger.requests) is None
+
+    async def _asked(self, plan: Plan) -> Answer:
+        """One request, recorded, and what came of it. Its words are not shown as they come: they are nobody's answer."""
+        self.request_id = self._ledger.new_id()
+        request, closing = self._request(plan)
+        record = self._actor.record_of(request, kind="compaction", closing=closing)
+        await self._ledger.append("request", record, id=self.request_id)
+        turn = Turn(entry_id=self.request_id, request_id=self.request_id, model=request.model)
+        effects = turn.fold(await self._streamed(request, turn))
+        self._tell(effects)
+        answer = _judged(effects)
+        if request.model == self._actor.settings.model and answer.failure is not None:
+            self._actor.room.told(served=None, stated=answer.failure.stated_context_window)
+        if answer.refusal is not None:
+            return answer
+        try:
+            text = self._options.compaction.summary(answer.text, self._options.summary_max_bytes)
+        except ValueError as error:
+            return msgspec.structs.replace(answer, refusal=str(error))
+        return msgspec.structs.replace(answer, text=text)
+
+    def _request(self, plan: Plan) -> tuple[Request, str]:
+        """The summary request (CO-5) and the words that close it."""
+        options, last = self._options, plan.elders[-1]
+        closing = options.compaction.instructions(sections=options.summary_sections)
+        wanted = options.params.get("max_tokens")
+        limit = min(wanted, MOST_OUTPUT_TOKENS) if isinstance(wanted, int) else OUTPUT_TOKENS
+        params = {name: value for name, value in options.params.items() if name not in NOT_FOR_SUMMARIES}
+        request = Request(
+            model=options.summary_model or self._actor.settings.model,
+            entries=(*plan.elders, closing_message(last, closing)),
+            system=options.system,
+            params={**params, "max_tokens": limit, **options.summary_params},
+            reasoning_effort=None if options.reasoning_effort in (None, "none") else "low",
+            context={
+                "request_id": self.request_id,
+                "session_id": self._actor.id,
+                "cwd": str(options.cwd),
+                "cache": False,  # nobody will send this prefix again
+            },
+        )
+        return request, closing
+
+    async def _streamed(self, request: Request, turn: Turn) -> ProviderEvent:
+        def hear(event: ProviderEvent) -> None:
+            if isinstance(event, Done | Error):
+                self._work.report(ticket, EffectOutcome(value=event))
+            else:
+                self._tell(turn.fold(event))
+
+        ticket = self._work.start(ModelCall(request), turn=self._turn, progress=hear)
+        outcome = await self._actor.outcome(ticket)
+        return outcome.value if outcome.error is None and outcome.value is not None else Error(INCOMPLETE_STREAM)
+
+    def _tell(self, effects: Sequence[TurnEffect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Emit) and isinstance(effect.event, events.UsageEvent | events.ResponseMetadata):
+                self._actor.emit(effect.event)
+
+    async def _record(self, answer: Answer, *, retrying: bool) -> None:
+        """The `error` entry of a summary that is none, with what it cost (REC-6)."""
+        failure = answer.failure
+        parts: dict[str, Any] = {
+            "reason": answer.refusal,
+            "code": failure.code if failure else None,
+            "category": failure.category if failure else None,
+            "http_status": failure.http_status if failure else None,
+            "request_id": self.request_id,
+            "trigger": self._trigger,
+            "retrying": retrying or None,
+        }
+        payload = {name: value for name, value in parts.items() if value is not None}
+        await self._ledger.append("error", payload, usage=answer.usage)
+
+    async def _written(self, plan: Plan, answer: Answer) -> events.Compacted:
+        """The `compaction` entry; with it, and not before, the cut is in force (CO-7)."""
+        sections = self._options.compaction.sections(answer.text) if self._options.summary_sections else None
+        payload: dict[str, Any] = {
+            "summary": answer.text,
+            **_slice(plan.cut),
+            "request_id": self.request_id,
+            "trigger": self._trigger,
+        }
+        if sections is not None:
+            payload["sections"] = sections
+        await self._ledger.append("compaction", payload, usage=answer.usage)
+        fixed = window.overhead(self._options.system, self._actor.settings.specs)
+        after = plan.forecast * (self._ledger.projection.weight + fixed) // max(1, plan.weight + fixed)
+        told = events.Compacted(
+            summary=answer.text,
+            entries=[entry.id for entry in plan.cut],
+            sections=sections,
+            tokens={"before": plan.forecast, "after": after},
+            usage=answer.usage,
+            trigger=self._trigger,
+        )
+        self._actor.room.compacted(automatic=self._trigger != "request")
+        self._actor.emit(told)
+        return told
+
+
+class Compacting:
+    """`compact()` at work. It stands where a prompt would, so a session that compacts is busy and can be cancelled."""
+
+    def __init__(self, actor: Actor):
+        loop = asyncio.get_running_loop()
+        self._actor = actor
+        self._work = actor.work(actor.ledger.new_id())
+        self._summarising = Summarising(actor, self._work, trigger="request")
+        self.result: asyncio.Future[events.Compacted] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self.plan = self._plan()
+
+    def _plan(self) -> Plan:
+        """Raises NothingToDo or BudgetExceeded."""
+        if (plan := self._summarising.plan()) is None:
+            raise NothingToDo("the conversation is too short to be summarised")
+        refusal = self._actor.limits.refusal(turns=0, requests=self._actor.ledger.requests)
+        if refusal is not None:
+            raise BudgetExceeded(self._actor.messages.budget_stopped(refusal.detail))
+        return plan
+
+    @property
+    def request_id(self) -> str | None:
+        return self._summarising.request_id
+
+    def call(self, call_id: str) -> ToolCall | None:
+        """No tool runs during a compaction."""
+        return None
+
+    async def go(self) -> None:
+        try:
+            told = await self._summarising.go(self.plan)
+        except CompactionFailed as error:
+            self._finish(error)
+        except Interrupted as interruption:
+            self._work.abandon()
+            await self._actor.ledger.append("cancelled", {"reason": interruption.reason})
+            self._finish(Cancelled("the compaction was cancelled; nothing was cut"))
+        else:
+            self._finish(told)
+
+    def _finish(self, outcome: events.Compacted | Exception) -> None:
+        actor = self._actor
+        actor.ledger.settle()
+        actor.run = None
+        actor.emit(actor.room.position())
+        if isinstance(outcome, Exception):
+            self.fail(outcome)
+            return
+        settle(self.ended)
+        if not self.result.done():
+            self.result.set_result(outcome)
+
+    def fail(self, error: Exception) -> None:
+        """Whoever waits for it is told."""
+        settle(self.ended)
+        if not self.result.done():
+            self.result.set_exception(error)
+            self.result.exception()
+
+
+async def clear(actor: Actor) -> int:
+    """Cuts everything so far without a summary and returns how many entries that were (MET-8). Raises NothingToDo."""
+    sent = actor.ledger.projection.entries()
+    if not sent:
+        raise NothingToDo("there is no conversation to clear")
+    await actor.ledger.append("compaction", {"summary": None, **_slice(sent), "trigger": "clear"})
+    actor.room.cleared()
+    actor.emit(events.Cleared(entries=len(sent)))
+    actor.emit(actor.room.position())
+    return len(sent)
+
+
+def _slice(cut: Sequence[Entry]) -> dict[str, Any]:
+    """How a `compaction` entry names what it cuts (REC-8): by entries of the transcript, never by request-only ones."""
+    written = [entry.id for entry in cut if not entry.meta.get("synthetic")]
+    return {"from": written[0], "to": written[-1], "entries": len(cut)}
+
+
+def _delay(failure: Failure) -> int:
+    asked = failure.retry_after_ms
+    return RETRY_MS if asked is None else min(asked, LONGEST_RETRY_MS)
+
+
+def _judged(effects: Sequence[TurnEffect]) -> Answer:
+    """Only an answer in words that ended by itself can be a summary (CO-6)."""
+    text, usage = "", None
+    for effect in effects:
+        match effect:
+            case Append():
+                usage = effect.usage
+                content = effect.payload["content"]
+                text = "".join(part["text"] for part in content if part.get("type") == "text")
+            case RunTools():
+                return Answer(usage=usage, refusal="the model called a tool instead of writing a summary")
+            case Finished(failure=Failure() as failure):
+                return Answer(usage=usage, refusal=failure.message, failure=failure)
+            case Finished(stop_reason=reason) if reason != "stop":
+                return Answer(usage=usage, refusal=f"the summary was cut off ({reason})")
+    return Answer(text=text, usage=usage)
