@@ -6,7 +6,8 @@ when it is said better. What a model, a tool or a file says is never here; it go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 # --- numbers --------------------------------------------------------------------------------------------------------
 
@@ -356,3 +357,19 @@ PAGER_KEYS = "↑ ↓ PageUp PageDown · [ ] older, newer · w wrap · Esc"
 NO_OUTPUTS = "there is no output to show yet"
 WORK_FAILED = "{what} failed: {error}"
 START_BROKE = "the session could not be started"
+
+
+# --- what a prompt brought along ----------------------------------------------------------------------------------------
+
+_ATTACHED = {"directory": "directory", "image": "image", "document": "document"}
+
+
+def attachment(item: Mapping[str, Any]) -> str:
+    """What became of a reference, with the reason where it, or a part of it, was left out (CMP-38). Not sanitised."""
+    kind, path = item.get("kind"), item.get("path") or item.get("ref") or "?"
+    if kind in ("error", "elided"):
+        return f"{item.get('ref') or path}: {item.get('text')}"
+    parts = [_ATTACHED.get(str(kind), ""), size(item["bytes"]) if isinstance(item.get("bytes"), int) else ""]
+    if item.get("cut"):
+        parts.append(f"cut: {item['cut']}")
+    return ", ".join(part for part in (f"attached {path}", *parts) if part)

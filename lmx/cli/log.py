@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lmx import sessions
-from lmx.output.text import call_line
+from lmx.output.text import attachment_lines, call_line
 from lmx.sanitize import for_terminal, one_line
 from lmx.words import size
 from lmx_core import Entry, JSONLStore
@@ -89,6 +89,7 @@ class _Told:
     def user(self, entry: Entry) -> Iterator[str]:
         mark = "stop hook> " if stop_hook(entry) else "> "
         yield "\n" + "\n".join(mark + line for line in text_of(entry).split("\n"))
+        yield from attachment_lines(entry)
 
     def assistant(self, entry: Entry) -> Iterator[str]:
         yield "\n" + (self.header or f"── {self.model}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from lmx.argv import STDIN
 from lmx.exit_status import CommandError, usage
@@ -19,8 +20,15 @@ MAX_BYTES = 64 * 1024 * 1024
 """More than any model reads. A source that never ends would otherwise fill the memory of the machine."""
 
 
-def read(words: Sequence[str], say: Callable[[str], None]) -> str:
-    """The prompt's text. Raises CommandError (status 2) where there is none; a terminal is never read.
+class Prompt(NamedTuple):
+    """`typed` is the part of the text in which an `@path` attaches a file: what a pipe brought never does (case C35)."""
+
+    text: str
+    typed: str
+
+
+def read(words: Sequence[str], say: Callable[[str], None]) -> Prompt:
+    """The prompt. Raises CommandError (status 2) where there is none; a terminal is never read.
 
     `say` is told when standard input makes one wait.
     """
@@ -33,7 +41,7 @@ def read(words: Sequence[str], say: Callable[[str], None]) -> str:
     prompt = " ".join(map(_valid, parts))
     if not prompt.strip():
         raise no_prompt()
-    return prompt
+    return Prompt(prompt, " ".join(_valid(word) for word in words if word != STDIN))
 
 
 def no_prompt() -> CommandError:

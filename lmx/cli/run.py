@@ -44,8 +44,8 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     for notice in settings.notices:
         output.notice(notice)
     try:
-        text = prompt.read(line.words, output.notice)
-        outcome = asyncio.run(_Run(line, factory, output).answer(text))
+        asked = prompt.read(line.words, output.notice)
+        outcome = asyncio.run(_Run(line, factory, output).answer(asked))
     except CommandError as error:
         outcome = result.failed(error)
     output.end(outcome)
@@ -58,11 +58,11 @@ class _Run:
     def __init__(self, line: argv.Line, factory: SessionFactory, output: Output):
         self._line, self._factory, self._output = line, factory, output
 
-    async def answer(self, text: str) -> Outcome:
+    async def answer(self, asked: prompt.Prompt) -> Outcome:
         """The outcome of the prompt, a signal's included. Raises CommandError where no session came to be."""
         with on_signals() as stop:
             try:
-                return await self._in_a_runtime(text, stop)
+                return await self._in_a_runtime(asked, stop)
             except asyncio.CancelledError:
                 if stop.status is None:
                     raise
@@ -73,7 +73,7 @@ class _Run:
             finally:
                 await self._factory.close()
 
-    async def _in_a_runtime(self, text: str, stop: Stop) -> Outcome:
+    async def _in_a_runtime(self, asked: prompt.Prompt, stop: Stop) -> Outcome:
         async with Runtime():
             session = await opening.open_session(self._line, self._factory)
             info = await session.info()
@@ -83,24 +83,27 @@ class _Run:
             for notice in self._factory.notices:
                 self._output.notice(notice)
             try:
-                told = await prompted(session, text, stop, self._output.event)
+                told = await prompted(session, asked.text, stop, self._output.event, typed=asked.typed)
             finally:
                 await session.stop()
         outcome = told.outcome(session.id, name, info.model)
         return outcome if stop.status is None else _signalled(outcome, stop)
 
 
-async def prompted(session: Session, text: str, stop: Stop, tell: Callable[[Any], None]) -> Told:
+async def prompted(
+    session: Session, text: str, stop: Stop, tell: Callable[[Any], None], *, typed: str | None = None
+) -> Told:
     """Sends a prompt and passes on what the session says until it is done. A signal cancels the turn.
 
-    What `tell` raises ends it, and the session is the caller's to stop.
+    `typed` is the part of the text whose `@` attach files, None for all of it. What `tell` raises ends it, and the session is
+    the caller's to stop.
     """
     told = Told()
     arrivals: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
     session.subscribe(arrivals)
     stop.tell = lambda: arrivals.put_nowait((session.id, stop))
     try:
-        await session.prompt(text)
+        await session.prompt(text, typed=typed)
         while not told.over:
             _, event = await arrivals.get()
             if event is stop:

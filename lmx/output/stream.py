@@ -10,7 +10,7 @@ from typing import Any
 
 from lmx.output import lines
 from lmx.output.result import Outcome, encode, to_dict
-from lmx.output.text import refused_line
+from lmx.output.text import attachment_lines, refused_line
 from lmx_core import events
 
 OUTPUT_CHARACTERS = 2_000
@@ -45,6 +45,9 @@ class StreamOutput:
             _write(type="tool_call", id=event.id, name=event.name, arguments=event.arguments)
         elif isinstance(event, events.EntryAppended) and event.entry.type == "tool_result":
             _tool_result(event.entry.payload)
+        elif isinstance(event, events.EntryAppended):
+            for line in attachment_lines(event.entry):
+                self.notice(line)
         elif isinstance(event, events.ProviderRetry):
             _write(
                 type="retry",

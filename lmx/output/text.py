@@ -9,10 +9,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from lmx import words
 from lmx.output import lines
 from lmx.output.result import Outcome, encode, to_dict
 from lmx.sanitize import one_line
-from lmx_core import events
+from lmx_core import Entry, events
 
 LINE_LIMIT = 200
 
@@ -30,6 +31,9 @@ class TextOutput:
     def event(self, event: Any) -> None:
         if isinstance(event, events.ToolCalled):
             lines.say(call_line(event.name, event.arguments))
+        elif isinstance(event, events.EntryAppended):
+            for line in attachment_lines(event.entry):
+                lines.say(line)
         elif isinstance(event, events.ProviderRetry):
             lines.say(retry_line(event))
 
@@ -61,6 +65,13 @@ def call_line(name: str, arguments: Mapping[str, Any]) -> str:
     first = next(iter(arguments.values()), "")
     text = one_line(f"{name} {first if isinstance(first, str) else encode(first)}", "evidence")
     return text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
+
+
+def attachment_lines(entry: Entry) -> list[str]:
+    """What a prompt brought along, and what was left out and why."""
+    listed = entry.payload.get("attachments") if entry.type == "user" else None
+    items = listed if isinstance(listed, list) else []
+    return [one_line(words.attachment(item), "evidence") for item in items if isinstance(item, dict)]
 
 
 def retry_line(event: events.ProviderRetry) -> str:

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmx_core.context.references import Reference
 from lmx_core.edits.window import Window, numbered
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import DirEntry, Environment, FileError, closing, list_dir, marked, stream_file
 from lmx_core.environment.globs import SKIPPED_FOLDERS, compile_glob, fixed_folder
 from lmx_core.environment.kinds import Kind, kind_of
+from lmx_core.turn.effects import Reference
 
 FILE_BYTES = 60_000
 PROMPT_BYTES = 200_000
@@ -38,7 +38,7 @@ _ENOUGH_LINES = FILE_BYTES
 
 Attachment = dict[str, Any]
 """`{ref, path, kind, bytes}` and, by kind: `text` of a file, directory, error or elided one; `data` (base64) and `media_type`
-of an image or document. `bytes` is the size of what was read; absent where nothing was."""
+of an image or document. `bytes` is the size of what was read, absent where nothing was; `cut` says what is not shown of it."""
 
 
 async def attach(
@@ -124,12 +124,12 @@ class _Reader:
             self.say(reference, "error", f"{failure.message.rstrip('.')}.", path=path)
 
     def _text(self, reference: Reference, path: str, window: Window) -> None:
-        lines = numbered(window)
+        lines, cut = numbered(window), None
         if window.next is not None:
             total = "an unknown number of" if window.total is None else f"{window.total:,}"
             cap = f"an attachment holds {FILE_BYTES:,} bytes, those of a prompt {PROMPT_BYTES:,}"
-            lines.append(f"[lines 1 to {window.next - 1:,} of {total} lines; {cap}]")
-        self._add(reference, path, "file", "\n".join(lines) or "(the file is empty)", window.size)
+            cut = f"lines 1 to {window.next - 1:,} of {total}; {cap}"
+        self._add(reference, path, "file", lines or ["(the file is empty)"], cut, window.size)
 
     async def _directory(self, reference: Reference, path: str) -> None:
         """One level, as names on lines."""
@@ -145,26 +145,32 @@ class _Reader:
             if room < 0:
                 break
             lines.append(line)
-        shown = len(lines)
-        if shown < len(listed):
-            lines.append(f"[the first {shown:,} of {len(listed):,} names]")
-        self._add(reference, path, "directory", "\n".join(lines) or "(the directory is empty)")
+        cut = f"the first {len(lines):,} of {len(listed):,} names" if len(lines) < len(listed) else None
+        self._add(reference, path, "directory", lines or ["(the directory is empty)"], cut)
 
     @property
     def _limit(self) -> int:
         """Bytes of lines that the next attachment may hold."""
         return max(0, min(FILE_BYTES, self._room) - NOTE_BYTES)
 
-    def _add(self, reference: Reference, path: str, kind: str, text: str, size: int | None = None) -> None:
+    def _add(
+        self, reference: Reference, path: str, kind: str, lines: list[str], cut: str | None, size: int | None = None
+    ) -> None:
         if self._limit < NOTE_BYTES:
             said = f"Not attached: the attachments of a prompt hold {PROMPT_BYTES:,} bytes, and those are used up."
             self.say(reference, "elided", said, path=path)
             return
+        text = "\n".join(lines if cut is None else [*lines, f"[{cut}]"])
         used = len(text.encode())
         self._room -= used
-        self.attached.append(
-            {"ref": reference.ref, "path": path, "kind": kind, "text": text, "bytes": used if size is None else size}
-        )
+        found = {
+            "ref": reference.ref,
+            "path": path,
+            "kind": kind,
+            "text": text,
+            "bytes": used if size is None else size,
+        }
+        self.attached.append(found if cut is None else found | {"cut": cut})
 
     def _medium(self, reference: Reference, path: str, kind: Kind, data: bytes) -> None:
         if kind.media not in self._modalities:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-import msgspec
+from lmx_core.turn.effects import Reference
 
 OPENING = "([{<\"'`"
 """What may stand right before an `@`, besides white space and nothing."""
@@ -24,18 +24,6 @@ _DEFINITION = re.compile(
 )
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """`ref` is what was written, `path` what it names.
-
-    `explicit`: it can only be meant as a path, so that a failure is told. `pattern`: its `*` stand for names.
-    """
-
-    ref: str
-    path: str
-    explicit: bool
-    pattern: bool = False
-
-
 def parse(text: str) -> tuple[Reference, ...]:
     """The references of a prompt in order, each path once. Linear in the length of the text."""
     found: dict[str, Reference] = {}
@@ -48,6 +36,15 @@ def parse(text: str) -> tuple[Reference, ...]:
                 found[reference.path] = reference
         at = text.find("@", end)
     return tuple(found.values())
+
+
+def within(text: str, typed: str | None) -> tuple[Reference, ...]:
+    """The references of `text` that a person typed: those that are in `typed` too; all of them where that is None."""
+    found = parse(text)
+    if typed is None or not found:
+        return found
+    meant = {reference.path for reference in parse(typed)}
+    return tuple(reference for reference in found if reference.path in meant)
 
 
 def written(path: str) -> str:

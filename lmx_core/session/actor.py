@@ -248,13 +248,13 @@ class Actor:
     async def ready(self) -> None:
         """Answers when everything asked before has been answered."""
 
-    async def prompt(self, text: str) -> asyncio.Future[None]:
+    async def prompt(self, text: str, typed: str | None) -> asyncio.Future[None]:
         """The future of the moment the work has begun. Raises Busy."""
         if self.run is not None:
             raise Busy
         if self._end_within_ms is not None:
             raise SessionDown("stopped")
-        self.run = Run(self, text)
+        self.run = Run(self, text, typed)
         return self.run.started
 
     async def steer(self, text: str) -> None:

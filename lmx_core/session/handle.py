@@ -64,10 +64,14 @@ class Session:
         """Why the session has ended, or None while it lives."""
         return self._actor.down
 
-    async def prompt(self, text: str) -> None:
-        """Gives it a task and returns once work has begun. Raises Busy, HookDenied, HookFailed, Cancelled."""
+    async def prompt(self, text: str, *, typed: str | None = None) -> None:
+        """Gives it a task and returns once work has begun. Raises Busy, HookDenied, HookFailed, Cancelled.
+
+        An `@path` in the text attaches what it names (AT-1). `typed` is the part in which that holds, where the rest came from
+        a pipe or a file; None: all of it.
+        """
         _check_text("a prompt", text)
-        await asyncio.shield(await self._actor.ask(self._actor.prompt, text))
+        await asyncio.shield(await self._actor.ask(self._actor.prompt, text, typed))
 
     async def await_prompt(
         self, text: str, *, timeout_ms: float = FOREVER, on_event: Callable[[Event], None] | None = None

@@ -11,7 +11,6 @@ from typing import Any
 
 from lmx_core.calls import ToolContext
 from lmx_core.clock import Clock, sleep
-from lmx_core.context import references
 from lmx_core.context.attach import Attachment, attach
 from lmx_core.context.outbound import Outbound
 from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
@@ -86,7 +85,7 @@ class InlineEffectHost:
         if modalities is None:
             modalities = await providers.input_modalities(self._provider, asked.model)
         context = self._tool_context("")
-        return await attach(references.parse(asked.text), context.environment, context.cwd, modalities)
+        return await attach(asked.references, context.environment, context.cwd, modalities)
 
     async def _hook(self, hook: Hook) -> Any:
         context = self._hook_context(**hook.facts)

@@ -50,13 +50,13 @@ log = logging.getLogger("lmx_core")
 class Run:
     """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does."""
 
-    def __init__(self, actor: Actor, text: str):
+    def __init__(self, actor: Actor, text: str, typed: str | None = None):
         loop = asyncio.get_running_loop()
         self.id = actor.ledger.new_id()
         self.started: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self.request_id: str | None = None
-        self._actor, self._ledger, self._text = actor, actor.ledger, text
+        self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text, typed
         self._work = actor.work(self.id)
         self._turn: Turn | None = None
         self._turns = 0
@@ -93,9 +93,9 @@ class Run:
 
     async def _expanded(self, text: str) -> dict[str, Any]:
         """Step 2: the payload of the prompt's entry, with what its `@` refer to; without, where reading that breaks."""
-        if not references.parse(text):
+        if not (found := references.within(text, self._typed)):
             return {"text": text}
-        outcome = await self._do(ReadReferences(text=text, model=self._actor.settings.model))
+        outcome = await self._do(ReadReferences(references=found, model=self._actor.settings.model))
         if outcome.error is not None:
             name = type(outcome.error).__name__
             log.warning("the references of a prompt could not be read (%s); it goes without them", name)

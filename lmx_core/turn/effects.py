@@ -87,14 +87,26 @@ class ModelFacts(msgspec.Struct, frozen=True):
     model: str
 
 
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """An `@` of a prompt. `ref` is what was written, `path` what it names.
+
+    `explicit`: it can only be meant as a path, so that a failure is told. `pattern`: its `*` stand for names.
+    """
+
+    ref: str
+    path: str
+    explicit: bool
+    pattern: bool = False
+
+
 class ReadReferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Reads the files that a prompt's `@` refer to. Outcome: its attachments, as the `user` entry keeps them (AT-4).
+    """Reads what a prompt refers to. Outcome: its attachments, as the `user` entry keeps them (AT-4).
 
     `modalities` is what the model reads besides text; None: the provider is asked.
     """
 
     kind = "references"
-    text: str
+    references: tuple[Reference, ...]
     model: str
     modalities: frozenset[str] | None = None
 

@@ -16,6 +16,7 @@ from lmx.conversation.blocks import Block
 from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
+from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import Entry, ToolCall
 
@@ -90,7 +91,23 @@ def _user(step: Step, entry: Entry, at: int) -> None:
         text = visible(str(payload.get("text") or ""))
         step.append(Block(key=entry.id, kind="note", text=words.HOOK_VOICE.format(text=text), tone="muted"))
         return
-    step.append(Block(key=entry.id, kind="user", text=_echo(visible(str(payload.get("text") or ""))), tone="you"))
+    text = _echo(visible(str(payload.get("text") or "")))
+    step.append(Block(key=entry.id, kind="user", text=text, rows=_attached(payload), tone="you"))
+
+
+def _attached(payload: dict[str, Any]) -> tuple[Row, ...]:
+    """What the prompt brought along, and what was left out and why (CMP-38)."""
+    listed = payload.get("attachments")
+    return tuple(
+        Row(
+            kind="detail",
+            text=one_line(words.attachment(item), "evidence"),
+            gutter="  └ ",
+            tone="warn" if item.get("kind") in ("error", "elided") or item.get("cut") else "muted",
+        )
+        for item in (listed if isinstance(listed, list) else ())
+        if isinstance(item, dict)
+    )
 
 
 def _delivered(step: Step, text: str, *, joins: bool) -> None:

@@ -44,9 +44,11 @@ def lay_out(block: Block, width: int, theme: Theme) -> list[Piece]:
         return dimmed(markdown.pieces, block, theme)
     if block.kind == "rule":
         return [_rule(block, width, theme)]
+    pieces: list[Piece] = []
     if block.kind == "user":
-        return list(_plain(block.text, theme.style(_tone(block, "you")), gutter="> "))
-    pieces = list(_plain(block.text, theme.style(_tone(block, ""))) if block.text and block.kind != "thinking" else ())
+        pieces.extend(_plain(block.text, theme.style(_tone(block, "you")), gutter="> "))
+    elif block.text and block.kind != "thinking":
+        pieces.extend(_plain(block.text, theme.style(_tone(block, ""))))
     for row in block.rows:
         pieces.extend(_row(row, theme))
     return pieces

@@ -136,7 +136,8 @@ async def test_at_3_a_file_is_cut_at_60000_bytes_and_says_so(tmp_path: Path):
     found = await one(tmp_path, "@big.txt")
     assert 59_000 < len(found["text"].encode()) <= 60_000
     assert found["bytes"] == 100_100
-    assert "of 1,001 lines" in found["text"].splitlines()[-1]
+    assert "of 1,001; an attachment holds 60,000 bytes" in found["cut"]
+    assert found["text"].splitlines()[-1] == f"[{found['cut']}]"
 
 
 async def test_at_3_a_prompt_holds_200000_bytes_and_names_what_it_leaves_out(tmp_path: Path):

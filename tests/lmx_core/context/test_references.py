@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx_core.context.references import Reference, parse, written
+from lmx_core.context.references import parse, within, written
+from lmx_core.turn.effects import Reference
 
 
 def paths(text: str) -> list[str]:
@@ -133,3 +134,11 @@ NAME = st.text(st.characters(exclude_characters='"\n', exclude_categories=("Cs",
 @given(NAME, st.sampled_from(["", "see ", "(", "x\n"]), st.sampled_from(["", " and", ")", ", so"]))
 def test_c35_what_is_written_for_a_path_is_read_back_as_it(path: str, before: str, after: str):
     assert paths(before + written(path) + after) == [path]
+
+
+def test_c35_only_what_was_typed_counts_where_that_is_told():
+    """C35: what hooks took out of it does not."""
+    assert [r.path for r in within("see @a.py and piped @b.py", "see @a.py")] == ["a.py"]
+    assert [r.path for r in within("see @a.py", None)] == ["a.py"]
+    assert within("rewritten", "see @a.py") == ()
+    assert within("piped @b.py", "") == ()

@@ -138,3 +138,12 @@ async def test_only_a_prompt_is_looked_through(tmp_path: Path):
         await w.session.steer("mind @a.py")
         await w.session.await_prompt("go")
         assert all("attachments" not in payload for payload in w.of("user"))
+
+
+async def test_c35_a_host_says_which_part_was_typed(tmp_path: Path):
+    (tmp_path / "a.py").write_text("a\n")
+    (tmp_path / "b.py").write_text("b\n")
+    async with world([complete("One.")], cwd=tmp_path) as w:
+        await w.session.prompt("see @a.py\n\npiped: @b.py", typed="see @a.py")
+        await w.until(lambda: "assistant" in w.types())
+        assert [item["path"] for item in w.of("user")[0]["attachments"]] == ["a.py"]

@@ -168,3 +168,12 @@ def test_thm_7_acc_5_mono_tells_things_apart_without_colour() -> None:
         render_block(block("tool", "", Row(kind=kind, text="x")), 10, MONO)[0] for kind in ("added", "removed")
     )
     assert (added.text[:1], removed.text[:1]) == ("+", "-")
+
+
+def test_cmp_38_what_a_prompt_brought_along_is_drawn_under_it() -> None:
+    rows = (Row(kind="detail", text="attached a.py, 6 B", gutter="  └ "),)
+    block = Block(key="u", kind="user", text="see @a.py", rows=rows)
+    assert [strip.text.rstrip() for strip in render_block(block, 40, DARK)] == [
+        "> see @a.py",
+        "  └ attached a.py, 6 B",
+    ]
