@@ -84,6 +84,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_requests: int | None
     context_window: int | None
     context_window_fallback: int | None
+    input_modalities: frozenset[str] | None
     compaction: Compaction
     auto_compaction: bool
     compact_at: float | None
@@ -264,6 +265,18 @@ def _stubbing(value: Any) -> str | None:
     return None
 
 
+_MODALITIES = {"text": None, "image": "image", "document": "document", "pdf": "document"}
+
+
+def _modalities(value: Any) -> str | None:
+    right = _is_list(value) and all(isinstance(item, str) and item in _MODALITIES for item in value)
+    return None if value is None or right else "must be None or a list of text, image, document"
+
+
+def _read_besides_text(value: Sequence[str] | None) -> frozenset[str] | None:
+    return None if value is None else frozenset(kind for item in value if (kind := _MODALITIES[item]) is not None)
+
+
 def _one_of(*words: str) -> Check:
     return lambda value: None if isinstance(value, str) and value in words else f"must be one of {', '.join(words)}"
 
@@ -348,6 +361,7 @@ OPTIONS: Mapping[str, Option] = {
             default=_constant(128_000),
             harness=True,
         ),
+        Option(name="input_modalities", check=_modalities, default=_nothing, harness=True, adopt=_read_besides_text),
         Option(name="compaction", check=_strategy, default=StandardCompaction, harness=True),
         Option(name="auto_compaction", check=_flag, default=_constant(True), harness=True),
         Option(name="compact_at", check=_fraction, default=_constant(0.8), harness=True),

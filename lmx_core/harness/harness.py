@@ -45,6 +45,7 @@ class Harness:
     max_requests: int | None = None
     context_window: int | None = None
     context_window_fallback: int | None = None
+    input_modalities: Sequence[str] | None = None
     compaction: Compaction | None = None
     auto_compaction: bool | None = None
     compact_at: float | None = None

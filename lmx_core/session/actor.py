@@ -135,6 +135,7 @@ class Actor:
             spawn=self.mount.spawn,
             tool_context=self._tool_context,
             hook_context=self._hook_context,
+            modalities=self.settings.options.input_modalities,
         )
 
     # -- its life

@@ -17,6 +17,7 @@ from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
 from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
+from lmx_core.request import Request
 from lmx_core.tasks import Spawn
 from lmx_core.tools import run as tools
 from lmx_core.tools.catalog import Catalog
@@ -37,7 +38,10 @@ Progress = Callable[[Any], None]
 
 
 class InlineEffectHost:
-    """Carries out effects with these parts. `tool_context` makes the context of a call, by its id; `hook_context` a hook's."""
+    """Carries out effects with these parts. `tool_context` makes the context of a call, by its id; `hook_context` a hook's.
+
+    `modalities` is what every model reads besides text, where the host knows better than the provider.
+    """
 
     def __init__(
         self,
@@ -50,11 +54,14 @@ class InlineEffectHost:
         spawn: Spawn,
         tool_context: Callable[[str], ToolContext],
         hook_context: Callable[..., HookContext],
+        modalities: frozenset[str] | None = None,
     ):
         self._provider, self._catalog, self._hooks = provider, catalog, hooks
         self._messages, self._clock, self._spawn = messages, clock, spawn
         self._tool_context, self._hook_context = tool_context, hook_context
         self._outbound = Outbound()
+        self._modalities = modalities
+        self._known_to_read: dict[str, frozenset[str]] = {}
 
     def start(
         self, key: EffectKey, effect: Effect, progress: Progress, done: Callable[[EffectOutcome], None]
@@ -66,7 +73,7 @@ class InlineEffectHost:
     async def _carry_out(self, effect: Effect, progress: Progress) -> Any:
         match effect:
             case ModelCall(request):
-                return await providers.run(self._provider, self._outbound.request(request), progress)
+                return await providers.run(self._provider, self._to_send(request), progress)
             case ToolAttempt(call):
                 context = self._tool_context(call.id)
                 return await tools.run(self._catalog, self._hooks, call, context, progress, messages=self._messages)
@@ -76,16 +83,28 @@ class InlineEffectHost:
                 return await sleep(self._clock, ms)
             case ModelFacts(model):
                 window = await providers.context_window(self._provider, model)
-                return window, await providers.input_modalities(self._provider, model)
+                return window, await self._reads(model)
             case ReadReferences():
                 return await self._read(effect)
 
     async def _read(self, asked: ReadReferences) -> list[Attachment]:
-        modalities = asked.modalities
-        if modalities is None:
-            modalities = await providers.input_modalities(self._provider, asked.model)
         context = self._tool_context("")
-        return await attach(asked.references, context.environment, context.cwd, modalities)
+        return await attach(asked.references, context.environment, context.cwd, await self._reads(asked.model))
+
+    def _to_send(self, request: Request) -> Request:
+        """What may leave. A model nobody was asked about is sent no media."""
+        reads = (
+            self._modalities if self._modalities is not None else self._known_to_read.get(request.model, frozenset())
+        )
+        return self._outbound.request(request, reads)
+
+    async def _reads(self, model: str) -> frozenset[str]:
+        """What a model is known to read besides text (OPT-50); the provider is asked once a model."""
+        if self._modalities is not None:
+            return self._modalities
+        if model not in self._known_to_read:
+            self._known_to_read[model] = await providers.input_modalities(self._provider, model)
+        return self._known_to_read[model]
 
     async def _hook(self, hook: Hook) -> Any:
         context = self._hook_context(**hook.facts)

@@ -100,15 +100,11 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadReferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Reads what a prompt refers to. Outcome: its attachments, as the `user` entry keeps them (AT-4).
-
-    `modalities` is what the model reads besides text; None: the provider is asked.
-    """
+    """Reads what a prompt refers to. Outcome: its attachments, as the `user` entry keeps them (AT-4)."""
 
     kind = "references"
     references: tuple[Reference, ...]
     model: str
-    modalities: frozenset[str] | None = None
 
 
 Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | ReadReferences

@@ -116,6 +116,7 @@ WRONG = {
     "max_requests": 0,
     "context_window": 0,
     "context_window_fallback": "big",
+    "input_modalities": ["sound"],
     "evidence": "some",
     "transcript_dedup": 1,
     "transcript_lock": "yes",

@@ -11,9 +11,11 @@ import pytest
 from support.sessions import world
 
 from lmx_core import Busy, Cancelled, HookDenied
+from lmx_core.builtin.read import Read
+from lmx_core.calls import Result
 from lmx_core.environment.base import FileError
 from lmx_core.environment.local import LocalEnvironment
-from lmx_core.providers.scripted import complete
+from lmx_core.providers.scripted import Scripted, complete, tool_call
 from lmx_core.testing import assert_valid_transcript
 from lmx_core.testing.kit import settle
 from lmx_core.transcript.fork import fork
@@ -147,3 +149,73 @@ async def test_c35_a_host_says_which_part_was_typed(tmp_path: Path):
         await w.session.prompt("see @a.py\n\npiped: @b.py", typed="see @a.py")
         await w.until(lambda: "assistant" in w.types())
         assert [item["path"] for item in w.of("user")[0]["attachments"]] == ["a.py"]
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+class Seeing(Scripted):
+    """A provider whose models see, except the blind one."""
+
+    asked = 0
+
+    async def input_modalities(self, model: str) -> frozenset[str]:
+        self.asked += 1
+        return frozenset() if "blind" in model else frozenset({"image"})
+
+
+async def test_c9_10_an_image_goes_to_a_model_that_is_known_to_see(tmp_path: Path):
+    """C9-10, OPT-50: the provider is asked once a model; another model is sent words in its place."""
+    (tmp_path / "s.png").write_bytes(PNG)
+    provider = Seeing([complete("One."), complete("Two."), complete("Three.")])
+    async with world(provider=provider, cwd=tmp_path) as w:
+        await w.session.await_prompt("see @s.png")
+        await w.session.await_prompt("more")
+        assert provider.asked == 1
+        await w.session.set_model("scripted:blind")
+        await w.session.await_prompt("and you?")
+        shown = [request.entries[0].payload["attachments"][0]["kind"] for request in provider.requests]
+        assert shown == ["image", "image", "elided"]
+        assert w.of("user")[0]["attachments"][0]["kind"] == "image"
+
+
+@pytest.mark.parametrize(("told", "kind"), [(None, "error"), (["text", "image"], "image"), (["text"], "error")])
+async def test_opt_50_the_option_wins_over_what_the_provider_says(tmp_path: Path, told: Any, kind: str):
+    (tmp_path / "s.png").write_bytes(PNG)
+    given = {} if told is None else {"input_modalities": told}
+    async with world([complete("One.")], cwd=tmp_path, **given) as w:
+        await w.session.await_prompt("see @s.png")
+        assert w.of("user")[0]["attachments"][0]["kind"] == kind
+        assert w.provider.requests[0].entries[0].payload["attachments"][0]["kind"] == kind
+
+
+async def test_opt_50_tools_hear_of_it(tmp_path: Path):
+    """OPT-50, RD-3, RE-3: so does what they return; a session whose model does not see keeps no image of any tool."""
+    (tmp_path / "s.png").write_bytes(PNG)
+    script = [tool_call("read", {"path": "s.png"}), complete("One.")]
+    async with world(script, cwd=tmp_path, tools=[Read()], input_modalities=["image"]) as w:
+        await w.session.await_prompt("look")
+        assert w.of("tool_result")[0]["attachments"][0]["media_type"] == "image/png"
+        assert w.provider.requests[1].entries[-1].payload["attachments"][0]["kind"] == "image"
+    async with world(script, cwd=tmp_path, tools=[Shows()]) as w:
+        await w.session.await_prompt("look")
+        (kept,) = w.of("tool_result")
+        assert "attachments" not in kept
+        assert "s.png is not attached" in kept["output"]
+
+
+class Shows:
+    """A tool of a host's that returns an image whatever the model reads."""
+
+    name, description, schema = "read", "shows", {"type": "object", "properties": {}}
+
+    async def run(self, args: dict[str, Any], context: Any) -> Result:
+        shown = {
+            "kind": "image",
+            "media_type": "image/png",
+            "data": "aW1n",
+            "bytes": 3,
+            "size": "3 bytes",
+            "path": "s.png",
+        }
+        return Result(model_text="here", attachments=[shown])
