@@ -6,6 +6,7 @@ parsed (SAF-4).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.style import Style
@@ -83,12 +84,21 @@ def _plain(text: str, style: Style, gutter: str = "") -> Iterator[Piece]:
 
 def _rule(block: Block, width: int, theme: Theme) -> Piece:
     """A line across, with its text after the beginning."""
-    text = cut(block.text.replace("\n", " "), max(width - 6, 1))
+    text = _fitting(block.text.replace("\n", " "), max(width - 6, 1))
     style = theme.style(_tone(block, "rule"))
     if not text:
         return Piece("─" * width, base=style, drawn=True)
     line = f"── {text} "
     return Piece(line + "─" * (width - cells(line)), base=style, lead=text, drawn=True)
+
+
+def _fitting(facts: str, width: int) -> str:
+    """Facts without those a narrow line has no room for: first what stands in brackets, then whole ones from the end."""
+    if cells(facts) > width:
+        facts = re.sub(r" \([^()]*\)", "", facts)
+    while cells(facts) > width and " · " in facts:
+        facts = facts.rpartition(" · ")[0]
+    return cut(facts, width)
 
 
 def _row(row: Row, theme: Theme) -> Iterable[Piece]:

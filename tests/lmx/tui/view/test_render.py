@@ -32,6 +32,8 @@ def block(kind: str, text: str = "", *rows: Row, **more: object) -> Block:
         (block("error", "error: no", Row(kind="detail", text="why", gutter="  └ ")), ["error: no", "  └ why"]),
         (block("rule", "cancelled"), ["── cancelled ─────────────────"]),
         (block("rule"), ["─" * 30]),
+        (block("rule", "9s · 2k (1k in · 1k out) · 1 call"), ["── 9s · 2k · 1 call ──────────"]),
+        (block("rule", "cancelled · 9s · 2k · 1 tool call"), ["── cancelled · 9s · 2k ───────"]),
         (block("boot", "", Row(kind="detail", text="ok", gutter="• ")), ["• ok"]),
         (
             block(
