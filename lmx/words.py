@@ -48,6 +48,11 @@ def cost(usd: float | None) -> str:
     return f"${usd:.4f}" if usd < 1 else f"${usd:.2f}"
 
 
+def lines(text: str) -> int:
+    """How many lines a person counts: the line end after the last begins no other."""
+    return text.removesuffix("\n").count("\n") + 1
+
+
 def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
@@ -139,8 +144,7 @@ def pasted_controls(number: int) -> str:
 
 def chip_label(number: int, text: str, long_lines: int = 8) -> str:
     """`[pasted #1 · 214 lines]`, or characters where there are few lines (CMP-14)."""
-    lines = text.count("\n") + 1
-    amount = f"{lines} lines" if lines > long_lines else f"{count(len(text))} chars"
+    amount = f"{lines(text)} lines" if lines(text) > long_lines else f"{count(len(text))} chars"
     return f"[pasted #{number} · {amount}]"
 
 

@@ -66,7 +66,7 @@ def chip_number(char: str) -> int:
 
 def is_long(text: str) -> bool:
     """Whether a paste becomes a chip (CMP-14)."""
-    return len(text) > CHIP_CHARACTERS or text.count("\n") + 1 > CHIP_LINES
+    return len(text) > CHIP_CHARACTERS or words.lines(text) > CHIP_LINES
 
 
 def pasted(draft: Draft, text: str) -> Draft:

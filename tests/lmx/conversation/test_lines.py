@@ -43,7 +43,7 @@ def test_cmp_14_a_long_paste_is_a_chip_and_is_sent_whole():
 
 
 @pytest.mark.parametrize(
-    "text, chip", (("x\n" * 7 + "x", False), ("x\n" * 8 + "x", True), ("x" * 1_000, False), ("x" * 1_001, True))
+    "text, chip", (("x\n" * 8, False), ("x\n" * 8 + "x", True), ("x" * 1_000, False), ("x" * 1_001, True))
 )
 def test_cmp_14_where_a_chip_begins(text, chip):
     """CMP-14: more than 8 lines or more than 1,000 characters."""

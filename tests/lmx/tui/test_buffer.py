@@ -136,7 +136,7 @@ def test_cmp_4_words_wrap_whole_and_chips_never_break():
     draft = pasted(of("look at "), "x\n" * 300)
     made = rows(draft.text + " please", 26, draft.label)
     shown = ["".join(cell.shown for cell in row.cells) for row in made]
-    assert shown == ["look at ", "[pasted #1 · 301 lines] ", "please"]
+    assert shown == ["look at ", "[pasted #1 · 300 lines] ", "please"]
     assert ["".join(c.shown for c in row.cells) for row in rows("one two three", 9, lambda char: None)] == [
         "one two ",
         "three",

@@ -278,7 +278,7 @@ async def test_cmp_14_the_chip_of_another_draft_has_its_own_words(tmp_path):
     async with screen(FakeHost(tmp_path, [complete("ok")])) as shown:
         composer = shown.app.main.composer
         composer.post_message(textual_events.Paste("x\n" * 20))
-        await shown.until("[pasted #1 · 21 lines]")
+        await shown.until("[pasted #1 · 20 lines]")
         await shown.pilot.press("enter")
         composer.post_message(textual_events.Paste("y\n" * 40))
-        await shown.until("[pasted #1 · 41 lines]")
+        await shown.until("[pasted #1 · 40 lines]")
