@@ -91,6 +91,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     compaction_window_cap: int | None
     keep: float | None
     keep_recent_tokens: int | None
+    keep_attachments: int | str
+    keep_media: int | str
     stub_tool_results: dict[str, int] | Literal[False]
     summary_model: str | None
     summary_params: dict[str, Any]
@@ -251,6 +253,11 @@ def _fraction(value: Any) -> str | None:
     return None if right else "must be a number above 0 and at most 1, or None"
 
 
+def _count_or_all(value: Any) -> str | None:
+    right = _is_whole(value) or (isinstance(value, str) and value == "all")
+    return None if right else 'must be a whole number of at least 1, or "all"'
+
+
 def _stubbing(value: Any) -> str | None:
     if value is False:
         return None
@@ -259,7 +266,7 @@ def _stubbing(value: Any) -> str | None:
     known = Stubs.__struct_fields__
     if unknown := [key for key in value if key not in known]:
         return f"has an unknown key{_closest(str(unknown[0]), known)}; the keys are {', '.join(known)}"
-    for key, least in {"keep": 0, "batch": 1, "min_bytes": 0}.items():
+    for key, least in {"keep": 1, "batch": 1, "min_bytes": 0}.items():
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
     return None
@@ -373,6 +380,8 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option(name="keep", check=_fraction, default=_nothing, harness=True),
         Option(name="keep_recent_tokens", check=_positive("tokens", none=True), default=_nothing, harness=True),
+        Option(name="keep_attachments", check=_count_or_all, default=_constant(3), harness=True),
+        Option(name="keep_media", check=_count_or_all, default=_constant(4), harness=True),
         Option(name="stub_tool_results", check=_stubbing, default=dict, harness=True),
         Option(name="summary_model", check=_text_or_none, default=_nothing, harness=True),
         Option(name="summary_params", check=_json_object, default=dict, harness=True, adopt=dict),

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from lmx_core.context.stubs import without_files
 from lmx_core.context.window import weight
 from lmx_core.entry import Entry
 from lmx_core.transcript.replay import text_of
@@ -133,7 +134,7 @@ class StandardCompaction:
         if summary is None:
             return ()
         ids = {entry.id for entry in kept}
-        head = [] if prompts.first is None or prompts.first.id in ids else [_clipped(prompts.first)]
+        head = [] if prompts.first is None or prompts.first.id in ids else [_clipped(without_files(prompts.first))]
         head.append(_said(compaction, f"{compaction.id}-summary", _marked(str(summary))))
         if kept and kept[0].type == "assistant":
             latest = prompts.latest if prompts.latest is not prompts.first else None

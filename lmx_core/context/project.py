@@ -16,7 +16,7 @@ import msgspec
 
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context.compaction import Compaction, Prompts, StandardCompaction
-from lmx_core.context.stubs import Stubs
+from lmx_core.context.stubs import Rules, sorts
 from lmx_core.context.window import weight
 from lmx_core.entry import Entry
 from lmx_core.transcript.audit import Sent
@@ -39,20 +39,19 @@ class Projection:
         lost: Lost,
         entries: Iterable[Entry] = (),
         *,
-        stubs: Stubs | None = None,
+        rules: Rules | None = None,
         compaction: Compaction | None = None,
     ):
-        self._lost, self._stubs = lost, stubs
+        self._lost = lost
+        self._old = sorts(rules or Rules())
         self._compaction = compaction or StandardCompaction()
         self._sendable: list[Entry] = []
         self._sent: tuple[Entry, ...] | None = None
         self._answer: Entry | None = None
         self._prompts = Prompts()
-        self._whole: list[int] = []  # places of results that may still become stubs, oldest first
-        self._stubbed_to = -1  # seq of the newest result that was looked at for it
         self._after_gap: set[str] = set()  # ids of entries before which something was left out
         self._left_out = False
-        self._mark, self._marked = 0, Sent()  # the account as it was before the entry at this place
+        self._marks = {0: Sent()}  # the account as it was before the entry at some place
         self.open_calls: dict[str, ToolCall] = {}
         self.head = 0
         self.weight = 0
@@ -77,6 +76,7 @@ class Projection:
                 self.open_calls = {call.id: call for call in calls_of(entry)}
             elif entry.type == "user":
                 self._prompted(entry)
+                self._shrink()
         elif entry.type == "request":
             self._close()
 
@@ -109,6 +109,8 @@ class Projection:
         self._sent = None
         self.weight += weight(entry)
         self._count(self.sent, entry)
+        for old in self._old:
+            old.add(len(self._sendable) - 1, entry)
 
     def _count(self, sent: Sent, entry: Entry) -> None:
         if entry.id in self._after_gap:
@@ -126,10 +128,8 @@ class Projection:
         if self.open_calls.pop(entry.payload.get("call_id", ""), None) is None:
             self._left_out = True  # it answers nothing
             return
-        self._whole.append(len(self._sendable))
         self._take(entry)
-        if self._stubs is not None and len(self._whole) >= self._stubs.keep + self._stubs.batch:
-            self._shrink(self._stubs)
+        self._shrink()
 
     def _close(self) -> None:
         """Answers what is open with request-only results. They are never written: their ids derive from the answer's (TR-9)."""
@@ -173,37 +173,41 @@ class Projection:
         self._after_gap.update(entry.id for entry in kept[:1])
         self._left_out = not kept
         self.weight = sum(map(weight, self._sendable))
-        self._whole = [
-            place
-            for place, entry in enumerate(self._sendable)
-            if entry.type == "tool_result" and entry.seq > self._stubbed_to
-        ]
-        self._mark, self._marked = 0, Sent()
+        for old in self._old:
+            old.restart()
+            for place, entry in enumerate(self._sendable[self.head :], self.head):
+                old.add(place, entry)
+        self._marks = {0: Sent()}
         self._recount(0)
 
     def _holds(self, id: object) -> bool:
         return any(entry.id == id for entry in self._sendable)
 
-    def _shrink(self, stubs: Stubs) -> None:
-        """The oldest batch of whole results: the large ones become stubs."""
-        batch, self._whole = self._whole[: stubs.batch], self._whole[stubs.batch :]
-        before = self.weight
-        for place in batch:
-            result = self._sendable[place]
-            self._stubbed_to = result.seq
-            self._sendable[place] = stubs.shrink(result)
-            self.weight += weight(self._sendable[place]) - weight(result)
-        if self.weight != before:
+    def _shrink(self) -> None:
+        """What has grown old shrinks, where it is its turn (CP-1, CP-2)."""
+        changed = []
+        for old in self._old:
+            for place in old.due(self._sendable):
+                before = self._sendable[place]
+                if (after := old.shrink(before)) is not before:
+                    self._sendable[place] = after
+                    self.weight += weight(after) - weight(before)
+                    changed.append(place)
+        if changed:
             self._sent = None
-            self._recount(self._whole[0] if self._whole else len(self._sendable))
+            self._recount(min(changed))
 
-    def _recount(self, mark: int) -> None:
-        """The account anew from the last mark on, which is all that can have changed; the next mark is set at `mark`."""
-        sent = self._marked
-        for place in range(self._mark, len(self._sendable)):
-            if place == mark:
-                self._marked = sent.copy()
+    def _recount(self, place: int) -> None:
+        """The account anew from `place` on, and with it the marks from which the next one can begin.
+
+        Marks stand where the next change can come. Counting from the beginning each time would cost the square of a session.
+        """
+        start = max(mark for mark in self._marks if mark <= place)
+        wanted = {0, *(old.oldest for old in self._old if old.oldest is not None)}
+        sent = self._marks[start].copy()
+        self._marks = {mark: kept for mark, kept in self._marks.items() if mark <= start and mark in wanted}
+        for place in range(start, len(self._sendable)):
+            if place in wanted:
+                self._marks[place] = sent.copy()
             self._count(sent, self._sendable[place])
-        if mark == len(self._sendable):
-            self._marked = sent.copy()
-        self._mark, self.sent = mark, sent
+        self.sent = sent

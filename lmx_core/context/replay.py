@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from lmx_core.context.compaction import Compaction, closing_message
 from lmx_core.context.project import Lost, Projection
-from lmx_core.context.stubs import Stubs
+from lmx_core.context.stubs import Rules
 from lmx_core.entry import Entry
 from lmx_core.messages import Messages
 from lmx_core.request import Request, ToolSpec
 from lmx_core.transcript.audit import Sent, entry_ids, recorded_request
+
+NOTHING_SHRANK = Rules(stubs=None, keep_attachments=None, keep_media=None)
+"""The rules of records that name none: those of releases before there were any."""
 
 
 def replay_request(
@@ -31,11 +36,11 @@ def replay_request(
     payload = record.payload
     if "system" not in payload:
         raise ValueError(f"of request {request_id} only digests were kept")
-    stubs = payload.get("stubs")
+    recorded = payload.get("projection")
     projection = Projection(
         lost or Messages().lost_call,
         (entry for entry in entries if entry.seq < record.seq),
-        stubs=None if stubs is None else Stubs(**stubs),
+        rules=NOTHING_SHRANK if recorded is None else msgspec.convert(recorded, Rules),
         compaction=compaction,
     )
     ids = {*entry_ids(entries, payload), *payload["entries"].get("synthetic", ())}

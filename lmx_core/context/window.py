@@ -6,11 +6,12 @@ base64 images as text, and compacts conversations that have room.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from lmx_core.context.stubs import MEDIA, attachments
 from lmx_core.entry import Entry
 from lmx_core.events import ContextPosition
 from lmx_core.request import ToolSpec
@@ -18,6 +19,10 @@ from lmx_core.usage import Usage
 
 SMALLEST_ROOM = 8_192
 """Tokens that a window should leave beside instructions and tools (CW-3)."""
+
+
+MEDIUM_BYTES = 6_400
+"""What an image or a document weighs, whatever the size of its file."""
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,13 +87,16 @@ class Measured(msgspec.Struct, frozen=True):
 def weight(entry: Entry) -> int:
     """Bytes of what a model is sent of an entry (CW-4). Evidence of a result is never sent and weighs nothing."""
     payload = entry.payload
-    if entry.type == "tool_result":
-        return _bytes(payload.get("output"))
     if entry.type != "assistant":
-        return _bytes(payload.get("text"))
+        words = payload.get("output") if entry.type == "tool_result" else payload.get("text")
+        return _bytes(words) + sum(map(_attached, attachments(entry)))
     words = sum(_bytes(part.get("text")) for part in payload.get("content") or () if part.get("type") == "text")
     calls = sum(_bytes(call.get("name")) + _bytes(call.get("arguments")) for call in payload.get("tool_calls") or ())
     return words + calls + _bytes(payload.get("reasoning_details"))
+
+
+def _attached(item: Mapping[str, Any]) -> int:
+    return MEDIUM_BYTES if item.get("kind") in MEDIA else _bytes(item.get("text"))
 
 
 def _bytes(value: Any) -> int:

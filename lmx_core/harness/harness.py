@@ -52,6 +52,8 @@ class Harness:
     compaction_window_cap: int | None = None
     keep: float | None = None
     keep_recent_tokens: int | None = None
+    keep_attachments: int | str | None = None
+    keep_media: int | str | None = None
     stub_tool_results: Mapping[str, int] | Literal[False] | None = None
     summary_model: str | None = None
     summary_params: Mapping[str, Any] | None = None

@@ -75,7 +75,7 @@ class Actor:
         self.guard = options.guard or StandardGuard()
         self.limits = Limits(max_turns=options.max_turns, max_requests=options.max_requests)
         self.retry_policy = policy(options.provider_retry)
-        self.stubs = stubs.policy(options.stub_tool_results)
+        self.rules = stubs.rules(options.stub_tool_results, options.keep_attachments, options.keep_media)
         self.room = Room(self)
         self.hooks = HookChain(options.hooks)
         self.steers, self.files = Steers(), SeenFiles()
@@ -108,7 +108,7 @@ class Actor:
             self.emit,
             self.clock,
             projection=Projection(
-                self.messages.lost_call, stubs=self.stubs, compaction=self.settings.options.compaction
+                self.messages.lost_call, rules=self.rules, compaction=self.settings.options.compaction
             ),
             history=history,
             dedup=self.settings.options.transcript_dedup,
@@ -341,7 +341,7 @@ class Actor:
             sent=self.ledger.projection.account(request.entries),
             catalog=self.settings.inventory,
             evidence=self.settings.options.evidence,
-            stubs=None if self.stubs is None else msgspec.structs.asdict(self.stubs),
+            projection=msgspec.to_builtins(self.rules),
             retry=None if retry is None else retry.note,
             **of_a_summary,
         )

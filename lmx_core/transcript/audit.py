@@ -130,14 +130,14 @@ def request_payload(
     catalog: Sequence[Mapping[str, Any]],
     evidence: str,
     retry: Mapping[str, Any] | None = None,
-    stubs: Mapping[str, int] | None = None,
+    projection: Mapping[str, Any] | None = None,
     kind: str = "turn",
     closing: str | None = None,
 ) -> dict[str, Any]:
     """The payload of a `request` entry.
 
-    `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `stubs` is the rule by
-    which old results were shortened, None for none. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
+    `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `projection` holds the
+    rules by which old results and files were left out. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
     `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
     """
     tools = [msgspec.to_builtins(tool) for tool in request.tools]
@@ -152,7 +152,7 @@ def request_payload(
         "entries": sent.summary(),
         "system_bytes": _size(request.system),
         "system_sha256": _text_digest(request.system),
-        "stubs": None if stubs is None else dict(stubs),
+        "projection": None if projection is None else dict(projection),
         "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
     payload |= _whole(request, tools, catalog) if evidence == "full" else _digests(request, tools, catalog)

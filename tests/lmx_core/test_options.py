@@ -91,7 +91,9 @@ GOOD: dict[str, list[Any]] = {
     "compaction_window_cap": [1, None],
     "keep": [0.3, None],
     "keep_recent_tokens": [1, None],
-    "stub_tool_results": [False, {}, {"keep": 0, "batch": 1, "min_bytes": 0}],
+    "keep_attachments": [1, 3, "all"],
+    "keep_media": [1, "all"],
+    "stub_tool_results": [False, {}, {"keep": 1, "batch": 1, "min_bytes": 0}],
     "summary_model": [None, "scripted:small"],
     "summary_params": [{}, {"max_tokens": 100}],
     "summary_max_bytes": [1],
@@ -133,6 +135,8 @@ BAD: dict[str, list[Any]] = {
     "compaction_window_cap": [0, 1.5],
     "keep": [0, 2, True],
     "keep_recent_tokens": [0, "1"],
+    "keep_attachments": [0, None, "some"],
+    "keep_media": [True, 1.5],
     "stub_tool_results": [True, None, [], {"kept": 1}, {"keep": -1}, {"batch": 0}, {"min_bytes": True}],
     "summary_model": [7],
     "summary_params": [None, [], {"x": object()}],
@@ -164,8 +168,8 @@ def test_every_row_has_good_and_bad_examples() -> None:
 
 def test_the_defaults_are_those_of_the_table() -> None:
     """OPT-9 OPT-10 OPT-11 OPT-12 OPT-13 OPT-14 OPT-17 OPT-18 OPT-20 OPT-21 OPT-22 OPT-23 OPT-25 OPT-34 OPT-36 OPT-37
-    OPT-28 OPT-40 OPT-41 OPT-42 OPT-43 OPT-44 OPT-45 OPT-48 OPT-51 OPT-52 OPT-54 OPT-55 OPT-56 OPT-59: what a host leaves out
-    is what section 2.4 says."""
+    OPT-28 OPT-40 OPT-41 OPT-42 OPT-43 OPT-44 OPT-45 OPT-46 OPT-47 OPT-48 OPT-51 OPT-52 OPT-54 OPT-55 OPT-56 OPT-59: what a
+    host leaves out is what section 2.4 says."""
     made = validate({})
     assert made.system == default() and made.cwd == Path.cwd() and isinstance(made.clock, SystemClock)
     assert isinstance(made.guard, StandardGuard) and type(made.messages) is Messages
@@ -200,6 +204,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "compaction_window_cap": 200_000,
         "keep": None,
         "keep_recent_tokens": None,
+        "keep_attachments": 3,
+        "keep_media": 4,
         "stub_tool_results": {},
         "summary_model": None,
         "summary_params": {},

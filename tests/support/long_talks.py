@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lmx_core.clock import Clock, SystemClock, sleep
 from lmx_core.entry import Entry
-from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.providers.scripted import Delay, complete, tool_call
 from lmx_core.request import Request, UsageReport
 from lmx_core.usage import Usage
 
@@ -42,6 +43,7 @@ class Talker:
     ):
         self._turn, self._summary, self._window, self._measures = turn, summary, window, measures
         self.requests: list[Request] = []
+        self.clock: Clock = SystemClock()
 
     @property
     def summaries(self) -> list[Request]:
@@ -57,6 +59,9 @@ class Talker:
     async def run(self, request: Request, emit: Callable[[Any], None]) -> None:
         self.requests.append(request)
         for event in self._summary(request) if asks_for_summary(request) else self._turn(request):
+            if isinstance(event, Delay):
+                await sleep(self.clock, event.ms)
+                continue
             if self._measures and event.__class__.__name__ == "Done":
                 emit(UsageReport(Usage(input_tokens=len(text_of(request)) // self._measures, output_tokens=5)))
             emit(event)
