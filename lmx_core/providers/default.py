@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.errors import ConfigError, Failure
-from lmx_core.providers import catalog, modalities
+from lmx_core.providers import catalog, modalities, models
 from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.catalog import ProviderInfo
 from lmx_core.providers.failures import AttemptFailed, Place, broken_stream
@@ -97,7 +98,8 @@ class DefaultProvider:
         except AttemptFailed as failed:
             emit(Error(failed.failure))
             return
-        answer = Answer(emit, _used_ids(request))
+        provider, model = route.target.provider, route.target.model
+        answer = Answer(emit, _used_ids(request), lambda usage: models.priced(usage, provider, model))
         try:
             await self._attempt(route, request, answer)
         except AttemptFailed as failed:
@@ -132,14 +134,42 @@ class DefaultProvider:
             route = self._route(model)
         except AttemptFailed as failed:
             return failed.failure
+        facts = route.target.facts
+        if tools and facts is not None and facts.no_tools:
+            text = f"{model} cannot call tools; name a model that can"
+            return _failed("tools_unsupported", text, provider=route.info.name).failure
         return route.wire.check(route.target, tools)
 
     async def context_window(self, model: str) -> int | None:
-        """The window in tokens that an Ollama daemon serves; other servers are not asked."""
+        """The window in tokens: what an Ollama daemon serves, else what the table of models says; servers are not asked."""
         try:
-            return await self._window(self._route(model))
+            route = self._route(model)
         except AttemptFailed:
             return None
+        if route.info.name == "ollama":
+            return await self._window(route)
+        return route.target.facts.window if route.target.facts else None
+
+    def model_metadata(self, model: str) -> dict[str, Any]:
+        """What the table of models says of one, without asking anybody; `{}` for one it does not list (PV-2).
+
+        `context_window` and `max_output_tokens` in tokens, `reasoning_efforts` from least to most, `price` in dollars a million
+        tokens or None.
+        """
+        try:
+            spec = parse_spec(model)
+        except ConfigError:
+            return {}
+        info = catalog.BY_NAME.get(spec.provider)
+        facts = models.facts(info.vendor, spec.model) if info else None
+        if facts is None:
+            return {}
+        return {
+            "context_window": facts.window,
+            "max_output_tokens": facts.max_output,
+            "reasoning_efforts": list(facts.efforts),
+            "price": msgspec.to_builtins(facts.price),
+        }
 
     async def input_modalities(self, model: str) -> frozenset[str]:
         """What the model reads besides text: by its name, or as an Ollama daemon says of it; unknown is no."""
@@ -148,7 +178,7 @@ class DefaultProvider:
         except AttemptFailed:
             return modalities.NONE
         if route.info.name != "ollama":
-            return modalities.of_model(route.target.provider, route.target.model)
+            return _reads(route.target)
         asked = self._ollama_window and await self._daemon(route).sees(route.target.model)
         return modalities.IMAGE if asked else modalities.NONE
 
@@ -203,15 +233,17 @@ class DefaultProvider:
         key, source = self._key(info)
         local = _is_loopback(parts)
         self._check_key(info, key, source, needed=not (custom and local))
+        target = Target(
+            provider=info.vendor,
+            model=spec.model,
+            base_url=base,
+            custom=custom,
+            local_max_tokens=self._local_max_tokens if info.name == "ollama" else None,
+            facts=models.facts(info.vendor, spec.model),
+        )
         return Route(
             info=info,
-            target=Target(
-                provider=info.vendor,
-                model=spec.model,
-                base_url=base,
-                custom=custom,
-                local_max_tokens=self._local_max_tokens if info.name == "ollama" else None,
-            ),
+            target=target,
             place=Place(
                 provider=info.name,
                 label=info.label,
@@ -221,7 +253,7 @@ class DefaultProvider:
                 local=local,
                 secrets=tuple(secret for secret in (key, parts.password) if secret),
             ),
-            wire=self._wires[_wire(info, base)],
+            wire=self._wires[_wire(info, target)],
             key=key,
         )
 
@@ -229,7 +261,7 @@ class DefaultProvider:
         """The base URL, and whether it is another than the vendor's."""
         given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.vendor)
         if info.name != "ollama":
-            return (given, True) if given else (info.base_url, False)
+            return (given, given.rstrip("/") != info.base_url) if given else (info.base_url, False)
         host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
         return host.rstrip("/"), bool(given)
 
@@ -255,9 +287,24 @@ class DefaultProvider:
             raise _failed("invalid_api_key", text, category="auth", provider=info.name)
 
 
-def _wire(info: ProviderInfo, base: str) -> str:
-    """The protocol: Ollama's own at the daemon's root, Chat Completions where the address is that of its `/v1`."""
-    return "openai_chat" if info.wire == "ollama" and base.endswith("/v1") else info.wire
+def _wire(info: ProviderInfo, target: Target) -> str:
+    """The protocol of a request (design.md section 4).
+
+    OpenAI itself is spoken to over Responses, of models that are known to speak it. Ollama is asked its own way at the daemon's
+    root, and over Chat Completions where the address is that of its `/v1`.
+    """
+    facts = target.facts
+    if info.name == "openai" and not target.custom and facts is not None and not facts.chat_only:
+        return "openai_responses"
+    if info.name == "ollama" and target.base_url.endswith("/v1"):
+        return "openai_chat"
+    return info.wire
+
+
+def _reads(target: Target) -> frozenset[str]:
+    """What the family is known to read over its wire, less what this model of it is known not to."""
+    family = modalities.of_model(target.provider, target.model)
+    return family if target.facts is None else family & frozenset(target.facts.reads)
 
 
 class _Model(msgspec.Struct):

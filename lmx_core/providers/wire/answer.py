@@ -7,7 +7,7 @@ break would be run with half its arguments (case C15).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lmx_core.entry import valid_text
@@ -59,8 +59,9 @@ class CallSlot:
 class Answer:
     """Collects content in order, calls, usage and what must be sent back verbatim; emits on `flush` and `finish`."""
 
-    def __init__(self, emit: Emit, used_ids: Iterable[str] = ()):
+    def __init__(self, emit: Emit, used_ids: Iterable[str] = (), price: Callable[[Usage], Usage] = lambda usage: usage):
         self._emit = emit
+        self._price = price
         self._used_ids = used_ids
         self._items: list[tuple[str, list[str]]] = []
         self._kind = ""
@@ -144,8 +145,7 @@ class Answer:
             if call.extra
         ]
         self._emit(Message(content=self.content(), tool_calls=calls, reasoning_details=details))
-        if self.usage is not None:
-            self._emit(UsageReport(self.usage))
+        self._report()
         self._emit(Done(clean_message(stop_reason, 80)))
 
     def abandon(self) -> None:
@@ -154,8 +154,12 @@ class Answer:
         content = self.content()
         if any(item["text"] for item in content):
             self._emit(Message(content=content, partial=True))
+        self._report()
+
+    def _report(self) -> None:
+        """A failed attempt is paid for as well (case C37 f)."""
         if self.usage is not None:
-            self._emit(UsageReport(self.usage))
+            self._emit(UsageReport(self._price(self.usage)))
 
     def _ready(self) -> list[ToolCallReady]:
         taken = set(self._used_ids) if self.calls else set()

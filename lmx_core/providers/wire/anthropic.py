@@ -128,8 +128,7 @@ def _marked(block: bytes) -> bytes:
 def _settings(request: Request, target: Target) -> dict[str, Any]:
     """The body but its messages, system and tools; a generation parameter never overrides what the adapter needs."""
     params = {key: value for key, value in request.params.items() if key not in ("messages", "system", "tools")}
-    limit = next((limit for prefix, limit in _OLD_LIMITS if target.model.startswith(prefix)), DEFAULT_MAX_TOKENS)
-    params.setdefault("max_tokens", limit)
+    params.setdefault("max_tokens", _max_tokens(target))
     if "stop" in params:
         stop = params.pop("stop")
         params["stop_sequences"] = [stop] if isinstance(stop, str) else stop
@@ -141,6 +140,13 @@ def _settings(request: Request, target: Target) -> dict[str, Any]:
         shape = {"format": {"type": "json_schema", "schema": request.output_schema}}
         params["output_config"] = params.get("output_config", {}) | shape
     return params | {"model": target.model, "stream": True}
+
+
+def _max_tokens(target: Target) -> int:
+    """What the model can say, but a quarter of its window at most: some refuse a prompt that leaves less room than that."""
+    if (facts := target.facts) is not None and facts.max_output:
+        return min(facts.max_output, (facts.window or facts.max_output * 4) // 4)
+    return next((limit for prefix, limit in _OLD_LIMITS if target.model.startswith(prefix)), DEFAULT_MAX_TOKENS)
 
 
 def _effort(effort: str, model: str, max_tokens: int) -> dict[str, Any]:

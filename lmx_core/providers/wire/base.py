@@ -18,6 +18,7 @@ import msgspec
 from lmx_core.entry import LEVELS, Entry, json_shaped
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import Reported
+from lmx_core.providers.models import ModelFacts
 from lmx_core.providers.wire.attached import attached_text
 from lmx_core.request import Request, ToolSpec
 
@@ -53,7 +54,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a request is for.
 
     `provider` is the vendor and `model` as in the spec; `custom` says that the base URL is not the vendor's own;
-    `local_max_tokens` is the output limit where nothing else sets one.
+    `local_max_tokens` is the output limit where nothing else sets one; `facts` what the table of models knows, if it lists it.
     """
 
     provider: str
@@ -61,6 +62,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str
     custom: bool = False
     local_max_tokens: int | None = None
+    facts: ModelFacts | None = None
 
 
 class Framing(Protocol):

@@ -18,6 +18,7 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import Reported
 from lmx_core.providers.wire import lines
 from lmx_core.providers.wire.answer import Answer
+from lmx_core.providers.wire.attached import after_results, media, named
 from lmx_core.providers.wire.base import (
     UNANSWERED,
     Encoded,
@@ -67,11 +68,13 @@ class OllamaChat:
         return None
 
     def body(self, request: Request, target: Target) -> bytes:
-        messages = [
-            part
-            for entry in in_wire_order(request.entries)
-            for part in self._encoded.of(entry, "ollama", lambda entry: list(_messages(entry)))
-        ]
+        messages = list(
+            after_results(
+                list(in_wire_order(request.entries)),
+                lambda entry: self._encoded.of(entry, "ollama", lambda entry: list(_messages(entry))),
+                lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
+            )
+        )
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
         return b'{"messages":[' + b",".join(messages) + b"]," + encode(_settings(request, target))[1:]
@@ -117,7 +120,13 @@ def _messages(entry: Entry) -> Iterator[dict[str, Any]]:
         call = {"tool_name": entry.payload["name"], "tool_call_id": entry.payload["call_id"]}
         yield {"role": "tool", "content": result_text(entry), **call}
     else:
-        yield {"role": "user", "content": prompt_text(entry)}
+        yield _shown(entry, prompt_text(entry))
+
+
+def _shown(entry: Entry, text: str) -> dict[str, Any]:
+    """A message of the user's, with its images; the daemon takes no documents."""
+    images = [medium.data for medium in media(entry) if medium.kind == "image"]
+    return {"role": "user", "content": text} | ({"images": images} if images else {})
 
 
 def _assistant(entry: Entry) -> dict[str, Any] | None:

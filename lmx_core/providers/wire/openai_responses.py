@@ -96,7 +96,8 @@ def _settings(request: Request, target: Target) -> dict[str, Any]:
             params["max_output_tokens"] = params.pop(name)
     if request.system:
         own["instructions"] = request.system
-    own["include"] = list(dict.fromkeys([*params.get("include", ()), _ENCRYPTED]))
+    if target.facts is None or target.facts.efforts:  # refused by a model that does not reason
+        own["include"] = list(dict.fromkeys([*params.get("include", ()), _ENCRYPTED]))
     if request.reasoning_effort not in (None, "default"):
         own["reasoning"] = params.get("reasoning", {}) | {"effort": request.reasoning_effort}
     if request.output_schema is not None:

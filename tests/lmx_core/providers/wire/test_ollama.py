@@ -177,6 +177,27 @@ def test_ll_5_a_conversation_as_the_daemon_wants_it() -> None:
     ]
 
 
+def test_ll_5_images_go_beside_the_words() -> None:
+    """LL-5: those of a result after the last of its wave; a document is nothing the daemon reads."""
+    image = {"kind": "image", "media_type": "image/png", "data": "QUJD", "path": "s.png"}
+    paper = {"kind": "document", "media_type": "application/pdf", "data": "REVG", "path": "d.pdf"}
+    said = ("assistant", {"content": [], "tool_calls": [{"id": n, "name": "read", "arguments": {}} for n in "ab"]})
+    results = [
+        ("tool_result", {"call_id": "a", "name": "read", "output": "A", "attachments": [image]}),
+        ("tool_result", {"call_id": "b", "name": "read", "output": "B"}),
+    ]
+    prompt = ("user", {"text": "see", "attachments": [image, paper]})
+    sent = body(Request(model="x:y", entries=entries(prompt, said, *results)))["messages"]
+    assert [(m["role"], m.get("images")) for m in sent] == [
+        ("user", ["QUJD"]),
+        ("assistant", None),
+        ("tool", None),
+        ("tool", None),
+        ("user", ["QUJD"]),
+    ]
+    assert "s.png" in sent[4]["content"] and sent[0]["content"].startswith("see")
+
+
 # --- framing ---------------------------------------------------------------------------------------------------------
 
 

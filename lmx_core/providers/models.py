@@ -1,0 +1,116 @@
+"""What is known of a model without asking anybody: its window, output limit, prices and abilities.
+
+A packaged snapshot (`models.json`, made by `tests/support/model_table.py`), read when first asked for: fetching it would make a
+cost depend on the network, and reading it on import would be paid by every start. What it does not list is unknown, never free
+and never refused: a server of one's own may serve anything (US-3, C8-8).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from lmx_core.usage import Usage
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Every level of reasoning effort some provider knows, least first."""
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars a million tokens. A cached token without a rate of its own costs what any input does."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """Dollars. Cached tokens are inside `input_tokens`, or beside it where the usage says so; each counts once (US-1)."""
+        read, written = usage.cache_read_tokens, usage.cache_write_tokens
+        plain = usage.input_tokens - (read + written if usage.input_includes_cached else 0)
+        total = max(plain, 0) * self.input + usage.output_tokens * self.output
+        total += read * (self.input if self.cache_read is None else self.cache_read)
+        total += written * (self.input if self.cache_write is None else self.cache_write)
+        return total / 1e6
+
+
+class Above(msgspec.Struct, frozen=True):
+    """The price of a request whose input is longer than `tokens`, all of it."""
+
+    tokens: int
+    price: Price
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table; None is unknown.
+
+    `window` is the most input tokens, `max_output` the most output tokens. `reads` lists what it understands besides text:
+    `image`, `document`. `efforts` are its levels of reasoning effort, least first; none: it does not reason.
+    """
+
+    window: int | None = None
+    max_output: int | None = None
+    price: Price | None = None
+    above: Above | None = None
+    reads: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    no_tools: bool = False
+    chat_only: bool = False
+
+
+class _Table(msgspec.Struct, frozen=True):
+    source: str
+    models: dict[str, dict[str, ModelFacts]]
+
+
+@cache
+def table() -> _Table:
+    """The whole snapshot, read once a process."""
+    return msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes(), type=_Table)
+
+
+_SAME_MODEL = {"zai_coding_plan": "zai"}
+"""Providers that serve another's models at a price of their own."""
+
+_SOLD_BY_OPENROUTER = {"x-ai": "xai", "z-ai": "zai"}
+_DATED = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+
+
+def facts(provider: str, model: str) -> ModelFacts | None:
+    """What the table says of a provider's model; None for one it does not list.
+
+    A dated name is its undated one. OpenRouter's names are those of the vendors; what it charges it says itself, and a plan is
+    paid by the month, so those have no price here.
+    """
+    if provider == "openrouter":
+        vendor, _, name = model.partition(":")[0].partition("/")
+        return _unpriced(_listed(_SOLD_BY_OPENROUTER.get(vendor, vendor), name.replace(".", "-"), name))
+    if provider in _SAME_MODEL:
+        return _unpriced(_listed(_SAME_MODEL[provider], model))
+    return _listed(provider, model.removeprefix("models/"))
+
+
+def _listed(vendor: str, *names: str) -> ModelFacts | None:
+    listed = table().models.get(vendor, {})
+    for name in names:
+        if found := listed.get(name) or listed.get(_DATED.sub("", name)):
+            return found
+    return None
+
+
+def _unpriced(found: ModelFacts | None) -> ModelFacts | None:
+    return None if found is None else msgspec.structs.replace(found, price=None, above=None)
+
+
+def priced(usage: Usage, provider: str, model: str) -> Usage:
+    """`usage` with its cost, where the provider did not tell one and the price is known."""
+    found = facts(provider, model) if usage.cost_usd is None else None
+    if found is None or found.price is None:
+        return usage
+    price, above = found.price, found.above
+    if above is not None and usage.input_tokens > above.tokens:
+        price = above.price
+    return msgspec.structs.replace(usage, cost_usd=price.of(usage))
