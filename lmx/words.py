@@ -72,7 +72,6 @@ STARTING = "starting the session"
 RESUMED = "resumed"
 CANNOT_START = "/model SPEC tries another model, /help lists what works, /quit leaves"
 NEEDS_A_SESSION = "there is no session; /new, /resume, /model, /help and /quit work"
-DIED = "the session ended: {reason}"
 DIED_NEXT = "Enter on an empty line takes it up again from its transcript; /new starts another"
 SWITCHING = "opening the session"
 NO_PROMPT_YET = "still starting; one message already waits to be sent"
@@ -193,6 +192,11 @@ def turn_summary(*, ms: float, requests: int, usage: tuple[int, int, int, int] |
 
 GOVERNED = ("max_turns", "budget")
 """Stops that a setting governs: it is named even where the engine has told the stop itself."""
+
+
+def died(reason: str, detail: str) -> str:
+    """Why a session ended under the screen, with what the store or the engine said about it."""
+    return f"the session ended: {reason}" + (f" ({detail})" if detail else "")
 
 
 def stopped(reason: str, detail: dict[str, object]) -> str | None:

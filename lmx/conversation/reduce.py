@@ -78,7 +78,7 @@ def _down(step: Step, event: events.Down) -> None:
     sending = step.state.sending
     turns.close(step)
     step.set(life="down")
-    step.note(words.DIED.format(reason=one_line(event.reason)), tone="error", kind="error")
+    step.note(one_line(words.died(event.reason, event.detail)), tone="error", kind="error")
     step.note(words.DIED_NEXT, tone="muted")
     if sending is not None:
         step.give_back(sending)

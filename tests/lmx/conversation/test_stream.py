@@ -237,8 +237,9 @@ def test_lay_12_a_session_that_dies_is_a_row_and_the_draft_stays():
     talk = Talk()
     talk.prompt()
     talk.type("my draft")
-    talk.tell(events.Down(reason="store_failed"))
-    assert "store_failed" in talk.text() and talk.composer.text == "my draft" and not talk.state.busy
+    talk.tell(events.Down(reason="store_failed", detail="/t/x.jsonl: No space left\x1b[2J on device"))
+    assert "the session ended: store_failed (/t/x.jsonl: No space left on device)" in talk.text()
+    assert talk.composer.text == "my draft" and not talk.state.busy
     assert any(isinstance(e, fx.Flash) for e in talk.enter()) and talk.composer.text == "my draft"
     talk.wipe()
     assert [type(e) for e in talk.enter()] == [fx.Restart]
