@@ -102,8 +102,10 @@ def _dispatch(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _complain(sentence: str) -> None:
+    from lmx.sanitize import for_terminal
+
     try:
-        print(f"lmx: {sentence}", file=sys.stderr, flush=True)
+        print(f"lmx: {for_terminal(sentence)}", file=sys.stderr, flush=True)
     except OSError:
         pass  # stderr is closed: there is nobody to tell, and the status still says it
 

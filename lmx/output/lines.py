@@ -12,8 +12,9 @@ from lmx.sanitize import for_terminal
 
 
 def say(text: str) -> None:
-    """One `lmx: ` line on standard error."""
-    line = f"lmx: {for_terminal(text) if sys.stderr.isatty() else text}\n"
+    """One `lmx: ` line on standard error, for a person: what a terminal obeys is out of it even where it is piped, for a
+    log is read on a terminal later."""
+    line = f"lmx: {for_terminal(text)}\n"
     try:
         sys.stderr.write(line)
         sys.stderr.flush()

@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 
 from lmx import exit_status
+from lmx.sanitize import one_line
 from lmx_core import Entry, Usage
 from lmx_core.errors import Failure
 
 _LIMITS = frozenset(("max_turns", "max_requests", "budget", "no_progress"))
-_ANSWERS = frozenset(("stop", "length", "content_filter"))
+_OURS = frozenset(("error", "hook_failed"))
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,10 +120,16 @@ def _verdict(
         return "other", f"the content filter of {model} stopped the answer"
     if reason == "cancelled":
         return "cancelled", "the work was cancelled"
-    if reason in _LIMITS or (failure is None and reason not in ("error", "hook_failed")):
+    if reason in _LIMITS:
         return "limit", _limit_sentence(reason, detail)
-    if failure is None:
+    if (
+        failure is not None and failure.code == reason and reason not in _OURS
+    ):  # a guard of the host's, in its own words (GU-1)
+        return "limit", failure.message
+    if failure is None and reason in _OURS:
         return "other", f"the turn ended with {reason}"
+    if failure is None:
+        return "provider", f"{model} ended its answer for a reason that lmx does not know: {_quoted(reason)}"
     return failure_category(failure), failure.message
 
 
@@ -135,9 +142,12 @@ def _limit_sentence(reason: str, detail: Mapping[str, Any]) -> str:
             f"stopped: {used} of {limit} requests of this session are spent; "
             f"--max-requests or LMX_MAX_REQUESTS raises the limit"
         )
-    if reason == "no_progress":
-        return "stopped because the model repeated the same calls and got the same answers"
-    return f"stopped by a limit: {reason}"
+    return "stopped because the model repeated the same calls and got the same answers"
+
+
+def _quoted(word: str) -> str:
+    """A word of a server's, which may be anything, as part of a sentence."""
+    return one_line(word, "evidence")[:80]
 
 
 def failure_category(failure: Failure) -> str:

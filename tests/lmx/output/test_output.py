@@ -70,7 +70,14 @@ def failing(category: str, code: str = "http") -> Failure:
             ["2 of 2", "--max-requests", "LMX_MAX_REQUESTS"],
         ),
         (outcome("no_progress"), 4, "limit", "no_progress", ["repeated"]),
-        (outcome("a_guards_own_word"), 4, "limit", "a_guards_own_word", ["a_guards_own_word"]),
+        (
+            outcome("over_quota", Failure(code="over_quota", message="the guard says enough")),
+            4,
+            "limit",
+            "over_quota",
+            ["the guard says enough"],
+        ),
+        (outcome("we\x1b[2Jird", entries=(answer("x"),)), 6, "provider", "we\x1b[2Jird", ["openai:m", "we\\x1b[2Jird"]),
         (outcome("cancelled"), 5, "cancelled", "cancelled", []),
         (outcome("error", failing("auth")), 3, "auth", "error", ["it said no"]),
         (outcome("error", failing("quota")), 6, "provider", "error", ["it said no"]),
@@ -211,3 +218,9 @@ def test_encode_keeps_letters() -> None:
 def test_every_category_has_its_status() -> None:
     """C2-15: one table for the category and the status of it."""
     assert exit_status.BY_CATEGORY == {"usage": 2, "auth": 3, "limit": 4, "cancelled": 5, "provider": 6, "other": 1}
+
+
+def test_a_line_for_a_person_never_carries_what_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    """C8-16: a server's sentence is quoted on standard error; a log of it is read on a terminal later."""
+    TextOutput().end(outcome("error", Failure(code="http", message="no\x1b]0;title\x07 \x9b2Jway\nat all")))
+    assert capsys.readouterr().err.split("\n")[-3:] == ["lmx: no way", "at all", ""]
