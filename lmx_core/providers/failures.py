@@ -285,6 +285,20 @@ def unreachable(place: Place, reason: str, *, retryable: bool | None = None) -> 
     )
 
 
+def not_the_api(place: Place, page: bytes) -> Failure:
+    """A web page with a status of success: a wrong base URL or a network's sign-in page. The next answer would be the same."""
+    text = f"{place.name} answered with a web page instead of a model's answer, so this is not the API; "
+    fix = "is the base URL right, and is a sign-in page of the network in the way? The page says: "
+    return Failure(
+        code="not_the_api",
+        message=sentence(place, text + fix + (clean_message(page, 300) or "nothing")),
+        category="other",
+        http_status=200,
+        retryable=False,
+        provider=place.provider,
+    )
+
+
 def broken_stream(place: Place, code: str, reason: str, *, category: str = "server") -> Failure:
     """A stream that began and did not end as it should; worth another attempt."""
     return Failure(

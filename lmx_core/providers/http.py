@@ -16,13 +16,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lmx_core.clock import Clock, Deadline, deadline
-from lmx_core.errors import Failure, clean_message
+from lmx_core.errors import Failure
 from lmx_core.providers.failures import (
     AttemptFailed,
     Place,
     broken_stream,
     from_response,
     judge,
+    not_the_api,
     sentence,
     unreachable,
 )
@@ -134,10 +135,7 @@ class Http:
             decoder.whole(await _bounded(response, MAX_BODY_BYTES))
             return True
         if kind == "text/html":
-            page = clean_message(await _bounded(response, MAX_ERROR_BYTES))
-            raise Malformed(
-                f"answered with a web page instead of a model's answer, is the base URL right? It says: {page}"
-            )
+            raise AttemptFailed(not_the_api(place, await _bounded(response, MAX_ERROR_BYTES)))
         return False
 
     async def _events(self, response: httpx2.Response, answer: Answer, decoder: Decoder, timer: Deadline) -> None:

@@ -344,7 +344,8 @@ async def test_a_web_page_instead_of_an_answer(adapter: Adapter) -> None:
     page = response(b"<html><title>Sign in</title><body>Hotel WiFi</body></html>", kind="text/html; charset=utf-8")
     async with serving(answering(page)) as url:
         heard = await attempt(adapter.provider(url), request(adapter))
-    assert heard.failure is not None and "base URL" in heard.failure.message and "Hotel WiFi" in heard.failure.message
+    assert heard.failure is not None and not heard.failure.is_transient
+    assert not [fact for fact in ("not the API", url, "base URL", "Hotel WiFi") if fact not in heard.failure.message]
 
 
 @each_adapter
