@@ -35,9 +35,10 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs one command line and exits with its status (cli.md 2.6)."""
     environ = dict(os.environ)
+    deaf = sys.stdout is None  # closed by the shell (>&-)
     _hold_standard_streams()
     sys.excepthook = _crashed
-    status = _run(sys.argv[1:] if arguments is None else arguments, environ)
+    status = _run(sys.argv[1:] if arguments is None else arguments, environ, deaf)
     if status > exit_status.SIGNALLED:
         import signal
 
@@ -45,8 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status)
 
 
-def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+def _run(arguments: Sequence[str], environ: Mapping[str, str], deaf: bool) -> int:
     try:
+        if deaf:  # said before anything is asked and paid for
+            raise exit_status.CommandError("standard output is closed, so no answer could arrive; > FILE keeps one")
         status = _dispatch(arguments, environ)
         sys.stdout.flush()
     except exit_status.CommandError as error:

@@ -144,8 +144,20 @@ def test_without_a_terminal_the_screen_says_what_to_use(program: Program) -> Non
 
 
 def test_closed_standard_streams_are_no_trap(program: Program) -> None:
-    """A transcript or lock opened on descriptor 1 or 2 would receive every message; so those are held."""
+    """A transcript or lock opened on descriptor 0 or 2 would receive every message; so those are held."""
     with serve(program, {"text": "ok"}) as model:
         line = program.line(model, "--print", "hi")
-        done = program.finish(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *line])
-    assert done.returncode == 0 and program.entries()[0]["seq"] == 0
+        done = program.finish(["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *line])
+    assert (done.returncode, done.stdout) == (0, "ok\n") and program.entries()[0]["seq"] == 0
+
+
+@pytest.mark.parametrize("words", [["--print", "hi"], ["run", "hi", "--output-format", "json"], ["--version"]])
+def test_an_answer_that_cannot_arrive_is_not_asked_for(program: Program, words: list[str]) -> None:
+    """C2-1: with standard output closed the answer would be lost, and status 0 a lie."""
+    with serve(program, {"text": "ok"}) as model:
+        line = [*LMX, *words] if words == ["--version"] else program.line(model, *words)
+        done = program.finish(["sh", "-c", 'exec "$@" >&-', "sh", *line])
+        silent = program.finish(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *line])
+        assert not model.requests("main")
+    assert (done.returncode, silent.returncode) == (1, 1)
+    assert done.stderr == "lmx: standard output is closed, so no answer could arrive; > FILE keeps one\n"
