@@ -21,12 +21,17 @@ from lmx_core.providers.catalog import BY_NAME
 
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
-    cwd = layers.working_directory(line.values, environ)
+    cwd = layers.working_directory(line.values, environ) if _is_about_a_directory(line) else None
     directory = _sessions_dir(line, environ)
     try:
         return _COMMANDS[line.command](line, directory, cwd)
     except LmxError as error:
         raise failures.command_error(error, directory) from error
+
+
+def _is_about_a_directory(line: argv.Line) -> bool:
+    """Whatever asks for a session by its name works from a directory that is gone too; a `-C` is looked at even so."""
+    return line.has("cwd") or (line.command == "sessions" and not line.has("all"))
 
 
 def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
@@ -35,13 +40,13 @@ def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
     return layers.load(flags, environ, BY_NAME, create=False).sessions_dir
 
 
-def _log(line: argv.Line, directory: Path, cwd: Path) -> int:
+def _log(line: argv.Line, directory: Path, cwd: Path | None) -> int:
     from lmx.cli.log import log
 
     return log(line.words[0], sessions_dir=directory, jsonl=line.has("jsonl"), out=sys.stdout, tty=sys.stdout.isatty())
 
 
-def _request(line: argv.Line, directory: Path, cwd: Path) -> int:
+def _request(line: argv.Line, directory: Path, cwd: Path | None) -> int:
     from lmx.cli.request import compare, request
 
     session, request_id = line.words[0], line.words[1] if len(line.words) > 1 else None
@@ -50,7 +55,7 @@ def _request(line: argv.Line, directory: Path, cwd: Path) -> int:
     return request(session, request_id, sessions_dir=directory, out=sys.stdout, tty=sys.stdout.isatty())
 
 
-def _fork(line: argv.Line, directory: Path, cwd: Path) -> int:
+def _fork(line: argv.Line, directory: Path, cwd: Path | None) -> int:
     from lmx.cli.fork import fork
 
     return fork(
@@ -64,7 +69,7 @@ def _fork(line: argv.Line, directory: Path, cwd: Path) -> int:
     )
 
 
-def _sessions(line: argv.Line, directory: Path, cwd: Path) -> int:
+def _sessions(line: argv.Line, directory: Path, cwd: Path | None) -> int:
     from lmx.cli.sessions import sessions
 
     return sessions(

@@ -31,6 +31,27 @@ def test_stored_sessions_need_no_model_no_key_and_no_configuration(program: Prog
     assert without.returncode == 2 and "config.toml" in without.stderr
 
 
+def test_what_needs_no_directory_works_where_the_directory_is_gone(program: Program) -> None:
+    """C1-43, C1-79: only a list of this directory's sessions, and work in it, need it."""
+    with serve(program, {"text": "an answer"}) as model:
+        program.ask(model, "--print", "a question")
+    (path,) = program.transcripts()
+
+    def there(*words: str) -> Any:
+        gone = program.home / "gone"
+        gone.mkdir()
+        return program.finish(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *LMX, *words], cwd=gone)
+
+    assert "an answer" in there("log", path.stem).stdout
+    assert there("fork", path.stem).returncode == 0
+    assert path.stem in there("sessions", "--all").stdout
+    assert "--model" in there("help").stdout and "lmx " in there("--version").stdout
+    for words in (["sessions"], ["run", "hi"], ["log", path.stem, "-C", "sub"]):
+        told = there(*words)
+        assert told.returncode == 2 and "no longer exists" in told.stderr
+    assert there("log", path.stem, "-C", "/no/such").returncode == 2
+
+
 def screen(program: Program, *words: str, **env: str) -> Any:
     return pexpect.spawn(
         LMX[0], [*LMX[1:], *words], cwd=str(program.work), env=program.env | env, dimensions=(30, 100), timeout=20
