@@ -7,8 +7,10 @@ import re
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ULID_LENGTH = 26
-SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
-"""What a session id may be: safe as a file name and as a word on a command line."""
+SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+"""What a session id may be: safe as a file name, with room for an ending, and as a word on a command line."""
+
+SESSION_ID_TAKES = "1 to 200 of the characters A-Z a-z 0-9 _ -"
 
 
 class UlidFactory:

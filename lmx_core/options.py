@@ -25,7 +25,7 @@ from lmx_core.entry import json_shaped, valid_text
 from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
-from lmx_core.ids import is_session_id
+from lmx_core.ids import SESSION_ID_TAKES, is_session_id
 from lmx_core.turn.guard import Guard, StandardGuard
 from lmx_core.turn.retry import Policy
 
@@ -130,7 +130,7 @@ def _text_or_none(value: Any) -> str | None:
 
 def _session_id(value: Any) -> str | None:
     right = isinstance(value, str) and is_session_id(value)
-    return None if right else "must be text of the characters A-Z a-z 0-9 _ -"
+    return None if right else f"must be text, {SESSION_ID_TAKES}"
 
 
 def _is_whole(value: Any, least: int = 1) -> bool:
@@ -153,7 +153,8 @@ def _flag(value: Any) -> str | None:
 
 
 def _path(value: Any) -> str | None:
-    right = isinstance(value, (str, os.PathLike)) and os.fspath(value) != ""
+    path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    right = isinstance(path, str) and path != "" and "\0" not in path
     return None if right else "must be the path of a directory"
 
 
@@ -292,6 +293,13 @@ def _absolute(value: str | os.PathLike[str]) -> Path:
     return Path(value).absolute()
 
 
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise ConfigError("cwd= must be given, for the directory of this process no longer exists") from None
+
+
 def _sinks(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
@@ -322,7 +330,7 @@ OPTIONS: Mapping[str, Option] = {
     for row in (
         Option(name="id", check=_session_id, default=_nothing),
         Option(name="subscriber", check=_subscriber, default=list, adopt=_sinks),
-        Option(name="cwd", check=_path, default=Path.cwd, adopt=_absolute),
+        Option(name="cwd", check=_path, default=_here, adopt=_absolute),
         Option(
             name="system",
             check=_text_or_none,
@@ -411,6 +419,8 @@ def validate(given: Mapping[str, Any]) -> Options:
         if (wrong := row.check(value)) is not None:
             raise ConfigError(f"{name}= {wrong}")
         values[name] = row.adopt(value)
+    if values["environment"] is None and not os.path.isdir(values["cwd"]):  # noqa: PTH112 - False for a name too long
+        raise ConfigError("cwd= must be the path of a directory, and there is none of this name on this machine")
     return Options(**values)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lmx_core.entry import Entry
 from lmx_core.errors import StoreError, TranscriptNotFound, TranscriptUnreadable
-from lmx_core.ids import is_session_id
+from lmx_core.ids import SESSION_ID_TAKES, is_session_id
 from lmx_core.stores.lock import Lock, claim, default_process, release
 from lmx_core.stores.private import create_whole, make_directory, tighten, write_whole
 from lmx_core.transcript.codec import Truncated, decode, encode
@@ -41,7 +41,7 @@ class JSONLStore:
     def path(self, session_id: str) -> Path:
         """Where a session's transcript is. An id that could be anything but a file name is refused, never rewritten."""
         if not is_session_id(session_id):
-            raise StoreError(f"{session_id!r} is no session id: it may hold only letters, digits, `-` and `_`")
+            raise StoreError(f"{session_id!r} is no session id: that is {SESSION_ID_TAKES}")
         return self.directory / f"{session_id}.jsonl"
 
     def append(self, session_id: str, entries: Sequence[Entry]) -> None:

@@ -23,7 +23,7 @@ import msgspec
 
 from lmx_core.entry import Entry
 from lmx_core.errors import SessionLocked, StoreError, TranscriptNotFound, TranscriptUnreadable
-from lmx_core.ids import is_session_id
+from lmx_core.ids import SESSION_ID_TAKES, is_session_id
 from lmx_core.stores import lock as locks
 from lmx_core.stores.alive import Claim, ThisMachine, provably_gone
 from lmx_core.stores.lanes import Lane
@@ -225,7 +225,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _check(session_id: str) -> None:
     if not is_session_id(session_id):
-        raise StoreError(f"{session_id!r} is no session id: it may hold only letters, digits, `-` and `_`")
+        raise StoreError(f"{session_id!r} is no session id: that is {SESSION_ID_TAKES}")
 
 
 def _make_private(path: Path) -> None:

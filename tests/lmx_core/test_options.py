@@ -62,9 +62,9 @@ def hook(text: str, context: Any) -> None: ...
 
 
 GOOD: dict[str, list[Any]] = {
-    "id": ["a", "A-b_9", "01K"],
+    "id": ["a", "A-b_9", "01K", "x" * 200],
     "subscriber": [None, print, [], [print, asyncio.Queue()], asyncio.Queue()],
-    "cwd": [".", Path("/tmp"), "/nowhere/at/all"],
+    "cwd": [".", Path("/tmp")],
     "system": [None, "", "be brief"],
     "params": [{}, {"temperature": 0.2, "stop": ["x"]}],
     "reasoning_effort": [None, "high", "default"],
@@ -106,9 +106,9 @@ GOOD: dict[str, list[Any]] = {
 }
 
 BAD: dict[str, list[Any]] = {
-    "id": ["", "a b", "../x", 7, None],
+    "id": ["", "a b", "../x", 7, None, "x" * 201],
     "subscriber": [7, ["x"], {"a": 1}],
-    "cwd": ["", 7, None],
+    "cwd": ["", 7, None, "/tmp\0", b"/tmp", "/nowhere/at/all", "/" + "long" * 999],
     "system": [7, b"x", ["x"]],
     "params": [None, [], {1: 2}, {"x": object()}, {"temperature": float("nan")}],
     "reasoning_effort": [7, []],
@@ -224,7 +224,23 @@ def test_unset_counts_as_left_out() -> None:
 
 def test_a_relative_directory_is_resolved_once_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "work").mkdir()
     assert validate({"cwd": "work"}).cwd == tmp_path / "work"
+
+
+def test_opt_11_a_directory_elsewhere_is_the_environments_to_know() -> None:
+    assert validate({"cwd": "/nowhere/at/all", "environment": Machine()}).cwd == Path("/nowhere/at/all")
+
+
+def test_opt_11_a_process_whose_directory_is_gone_must_name_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ConfigError, match="^cwd= must be given"):
+        validate({})
+    assert validate({"cwd": tmp_path}).cwd == tmp_path
 
 
 def test_text_is_made_valid_where_it_enters() -> None:
