@@ -114,7 +114,7 @@ class ReadBefore(Effect, frozen=True):
 
 
 class Remember(Effect, frozen=True):
-    """Write a sent line to the history on disk (CMP-21)."""
+    """Write a line to the history on disk (CMP-21): a sent one, or a draft that is in danger (CMP-10)."""
 
     text: str
 

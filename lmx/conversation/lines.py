@@ -213,10 +213,9 @@ def older(step: Step) -> None:
     """One back in what was written before. Drafts put aside come first, then what was sent (CMP-10)."""
     state = step.state
     if state.browsing is None:
-        history = (*state.history, *state.stash)
-        if not history:
+        if not step.gather():
             return
-        step.set(history=history, stash=(), browsing=Browsing(place=0, live=state.draft, began=state.began))
+        step.set(browsing=Browsing(place=0, live=state.draft, began=state.began))
     _browse_to(step, 1)
 
 

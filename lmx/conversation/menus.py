@@ -134,9 +134,8 @@ def search(step: Step) -> None:
     if step.state.search is not None:
         search_moved(step, 1)
         return
-    history = (*step.state.history, *step.state.stash)
-    step.set(history=history, stash=(), menu=None)
-    step.set(search=Search(found=tuple(_newest_first(history, ""))))
+    step.set(menu=None)
+    step.set(search=Search(found=tuple(_newest_first(step.gather(), ""))))
 
 
 def search_typed(step: Step, query: str) -> None:

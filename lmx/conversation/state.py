@@ -227,3 +227,11 @@ class State(Struct, frozen=True, kw_only=True):
     @property
     def busy(self) -> bool:
         return self.turn is not None
+
+    @property
+    def unsent(self) -> tuple[Draft, ...]:
+        """What would be lost with the screen, the newest last: drafts put aside and what stands in the composer (CMP-10)."""
+        live = (self.browsing.live,) if self.browsing is not None else ()
+        known = {(draft.text, draft.pastes) for draft in self.history}
+        drafts = (*self.stash, *live, self.draft)
+        return tuple(draft for draft in drafts if not draft.blank and (draft.text, draft.pastes) not in known)

@@ -165,6 +165,14 @@ class Step:
             kept = tuple(one for one in self.state.stash if one.text != draft.text or one.pastes != draft.pastes)
             self.set(stash=(*kept, draft)[-STASH_LIMIT:])
 
+    def gather(self) -> tuple[Draft, ...]:
+        """The history, with what was put aside as its newest lines: from now on they are history, on disk too."""
+        aside = self.state.stash
+        for draft in aside:
+            self.do(fx.Remember(draft.expanded()))
+        self.set(history=(*self.state.history, *aside), stash=())
+        return self.state.history
+
     def give_back(self, draft: Draft) -> bool:
         """Returns what could not be sent: into the composer when that is empty (True), else to the stash (CMP-33)."""
         if self.state.draft.blank and self.state.browsing is None and self.state.search is None:

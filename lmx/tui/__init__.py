@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,17 +12,18 @@ if TYPE_CHECKING:
 async def run_screen(host: Host) -> int:
     """Opens the screen and returns the exit status when it is gone.
 
+    However it ended, the last line says how to go on, unless there is nobody left to read it.
     Runs on the engine's loop, inside `async with Runtime()`. Raises NoTerminal where there is no terminal.
     """
     from lmx.tui.terminal.look import query_look
 
     look = await query_look()
     from lmx.tui.app import LmxApp
-    from lmx.tui.terminal.signals import run_in_terminal
+    from lmx.tui.terminal.signals import STATUS, run_in_terminal
 
     app = LmxApp(host, look=look)
-    status = await run_in_terminal(app, app.bridge.close)
+    status = await run_in_terminal(app, app.leave)
     session = app.bridge.session
-    if status == 0 and session is not None and app.state.turns:
+    if status != STATUS[signal.SIGHUP] and session is not None and app.state.turns:
         print(host.resume_hint(session.id))
     return status

@@ -180,6 +180,12 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             self._perform(effect)
         self._draw()
 
+    async def leave(self) -> None:
+        """Once the screen is gone, whatever ended it: unsent drafts go where the next sitting finds them (CMP-10)."""
+        for draft in self.state.unsent:
+            await self._remember(draft.expanded())
+        await self.bridge.close()
+
     async def _remember(self, text: str) -> None:
         path = self.host.history_path
         if path is None:

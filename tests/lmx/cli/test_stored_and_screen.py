@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from typing import Any
 
 import pexpect
@@ -87,6 +88,27 @@ def test_the_screen_is_left_with_a_hint(program: Program) -> None:
         assert child.exitstatus == 0 and "lmx -c" in told and len(program.transcripts()) == 1
         done = program.ask(model, "-c", "--print", "go on")
         assert done.returncode == 0 and len(program.transcripts()) == 1
+
+
+def test_cmp_10_a_screen_that_is_ended_keeps_the_draft(program: Program) -> None:
+    """CMP-10: what stood in the composer at a SIGTERM is one Up away in the next sitting."""
+    with serve(program, {"text": "screen answer"}) as model:
+        words = program.line(model)[len(LMX) :]
+        child = screen(program, *words, "--prompt", "screen question")
+        child.expect("screen answer")
+        child.send("a precious draft")
+        child.expect("a precious draft")
+        child.kill(signal.SIGTERM)
+        child.expect("to go on: lmx -c")
+        child.expect(pexpect.EOF)
+        child.wait()
+        assert child.exitstatus == 143
+        again = screen(program, *words)
+        again.expect("Enter send")
+        again.expect(pexpect.TIMEOUT, timeout=0.3)
+        again.send("\x1b[A")
+        again.expect("a precious draft")
+        again.close(force=True)
 
 
 def test_the_demo_opens_in_ask_mode_and_keeps_nothing(program: Program) -> None:

@@ -296,6 +296,23 @@ def test_cmp_10_up_recalls_what_was_put_aside_before_what_was_sent():
     assert talk.composer.text == "sent"
 
 
+def test_cmp_10_drafts_are_known_when_the_screen_goes():
+    """CMP-10: put aside, stood in for by an old line, and just written; never what history has already."""
+    talk = Talk()
+    talk.prompt("sent")
+    talk.finish()
+    talk.type("aside")
+    talk.tell(msg.Interrupt())
+    talk.type("live")
+    talk.later(2_000)
+    assert [draft.text for draft in talk.state.unsent] == ["aside", "live"]
+    made = talk.tell(msg.Older())
+    assert [e.text for e in made if isinstance(e, fx.Remember)] == ["aside"], "it is history now, on disk too"
+    assert [draft.text for draft in talk.state.unsent] == ["live"]
+    talk.type("!")
+    assert [draft.text for draft in talk.state.unsent] == ["live", "aside!"]
+
+
 def test_cmp_23_browsing_changes_nothing_and_ends_at_the_live_draft():
     """CMP-23: text, caret and chips of the live draft come back; edits of recalled lines are drafts of their own."""
     talk = Talk()
