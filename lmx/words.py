@@ -167,6 +167,7 @@ PHASES = {
     "answering": "answering",
     "sending": "sending",
     "cancelling": "cancelling",
+    "compacting": "summarising the conversation so far",
 }
 RETRY_KINDS = {
     "rate_limit": "rate limited",
@@ -219,21 +220,22 @@ def stopped(reason: str, detail: dict[str, object]) -> str | None:
 # --- failures -------------------------------------------------------------------------------------------------------
 
 NEXT_STEPS = {
-    "auth": "check the key; sending again will not help until it is right",
-    "quota": "the account needs attention at the provider; sending again will not help",
+    "auth": "send your message again when the key is right, or /model picks another provider",
+    "quota": "send your message again when the account is in order, or /model picks another provider",
     "rate_limit": "wait a moment, then send your message again",
-    "server": "the provider has trouble; send your message again later, or /model picks another",
-    "timeout": "check the network or the server, then send your message again",
-    "context_limit": "the conversation is too large for this model; /new starts afresh, /model picks a larger one",
-    "refused": "the provider refused the request as it is; /model picks another",
+    "server": "send your message again later, or /model picks another",
+    "timeout": "send your message again, or /model picks another",
+    "context_limit": "the conversation is too large for this model: /new starts afresh, /model picks a larger one",
+    "refused": "/model picks another",
     "other": "",
 }
+"""What the person can do. What is wrong, and where to look, is in the reason: said twice it reads like two faults."""
 
 
 def failure(category: str, reason: str) -> str:
-    """`error: REASON` and what the person can do about it (EVT-7)."""
+    """`error: REASON`, and on a line of its own what the person can do about it (EVT-7)."""
     step = NEXT_STEPS.get(category, "")
-    return f"error: {reason.rstrip('.')}; {step}" if step else f"error: {reason}"
+    return f"error: {reason}\n↳ {step}" if step else f"error: {reason}"
 
 
 # --- approval -------------------------------------------------------------------------------------------------------
@@ -318,9 +320,48 @@ def more_of_message(number: int) -> str:
     return f"… +{plural(number, 'line')}"
 
 
+# --- the window and what makes room in it (what happened, then the remedy) ----------------------------------------------
+
+CONTEXT_RECOVERY = "the request did not fit into the model's window; compacting once and sending it again"
+COMPACT_FAILED = "the conversation was not compacted and nothing was cut: {reason}"
+COMPACT_NEXT = "/compact tries again"
+
+
 def window_unknown(model: str, fallback: int | None) -> str:
-    assumed = f"; {count(fallback)} tokens are assumed" if fallback else ""
-    return f"the context window of {model} is not known{assumed}"
+    assumed = f"; compaction assumes {fallback:,} tokens" if fallback else "; nothing is compacted by itself"
+    return f"the context window of {model} is not known{assumed}\n{_window_remedy(model)}"
+
+
+def window_small(model: str, window: int, overhead: int) -> str:
+    left = max(0, window - overhead)
+    return (
+        f"the window of {model} has {window:,} tokens; instructions and tools take {overhead:,} of them, which leaves "
+        f"{left:,} for the conversation\n{_window_remedy(model, small=True)}"
+    )
+
+
+def _window_remedy(model: str, *, small: bool = False) -> str:
+    if model.startswith(("ollama:", "ollama/")):
+        return "set OLLAMA_CONTEXT_LENGTH where Ollama is started: 32768 at least, 65536 is better"
+    return "a model with a larger window has room" if small else "--context-window N says how large it is"
+
+
+def compacted(entries: int, tokens: Mapping[str, int] | None = None) -> str:
+    """`tokens` are those before and after, where they are known."""
+    change = f": about {tokens['before']:,} → {tokens['after']:,} tokens" if tokens else ""
+    return f"{plural(entries, 'earlier entry', 'earlier entries')} summarised{change}"
+
+
+def ineffective(tokens: int, threshold: int, retry_in: int, parts: Mapping[str, int]) -> str:
+    made_of = ", ".join(f"{name} {size:,}" for name, size in parts.items())
+    return (
+        f"compacting made no room: {tokens:,} tokens are still over the threshold of {threshold:,} (about: {made_of}); the "
+        f"next attempt is after {plural(retry_in, 'request')}"
+    )
+
+
+def cleared(entries: int) -> str:
+    return f"the earlier conversation is no longer sent ({plural(entries, 'entry', 'entries')})"
 
 
 # --- receipts: a call that is asked for, runs, ran, was refused, was stopped (RCP-4) ------------------------------------
