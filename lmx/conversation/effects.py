@@ -101,7 +101,7 @@ class Run(Effect, frozen=True, kw_only=True):
 
 
 class Need(Effect, frozen=True):
-    """A menu wants what only others know (`models`, `sessions`); answered by `Offered`."""
+    """A menu wants what only others know (`models`, `sessions`, `files`); answered by `Offered`."""
 
     kind: str
 

@@ -10,10 +10,14 @@ from msgspec.structs import replace
 from lmx import words
 from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
+from lmx.conversation import picker
 from lmx.conversation.state import Menu, Search
 from lmx.conversation.step import Command, Step
 
 Row = tuple[str, str]
+
+FILES = "files"
+"""The kind of the menu that an `@` opens."""
 
 
 def refresh(step: Step) -> None:
@@ -23,7 +27,7 @@ def refresh(step: Step) -> None:
         return
     step.set(menu_closed=None)
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
-        step.set(menu=None)
+        _files(step)
         return
     name, space, typed = text[1:].partition(" ")
     if "/" in name:
@@ -33,6 +37,38 @@ def refresh(step: Step) -> None:
         step.set(menu=Menu(kind="command", rows=rows) if rows else None)
     else:
         _arguments(step, name.lower(), typed.strip())
+
+
+def _files(step: Step) -> None:
+    """The menu of what the `@` at the caret may name (CMP-27)."""
+    at = picker.typed(step.state.draft)
+    if at is None or step.state.life != "ready":
+        step.set(menu=None)
+        return
+    asked, index = step.state.files_asked, step.state.files
+    if asked is None or step.now - asked >= picker.STALE_MS:
+        step.set(files_asked=step.now)
+        step.do(fx.Need(FILES))
+    if index is None:
+        step.set(menu=Menu(kind=FILES, loading=True))
+        return
+    rows = tuple((path, "") for path in picker.found(at.query, index))
+    step.set(menu=Menu(kind=FILES, rows=rows) if rows else None)
+
+
+def _take_file(step: Step, path: str, *, run: bool) -> bool:
+    """Writes the reference; a folder's menu opens at once. False where it stood there already and Enter sends."""
+    draft = step.state.draft
+    at = picker.typed(draft)
+    if at is None or (run and picker.is_whole(draft, at, path) and not path.endswith("/")):
+        step.set(menu=None)
+        return False
+    began, focused = step.state.began, step.state.began_focused
+    step.set_draft(picker.take(draft, at, path))
+    step.set(began=began, began_focused=focused, menu=None)
+    if path.endswith("/"):
+        refresh(step)
+    return True
 
 
 def _commands(commands: Sequence[Command], typed: str) -> list[Row]:
@@ -74,6 +110,13 @@ def offered(step: Step, kind: str, rows: tuple[Row, ...]) -> None:
             step.set(menu=replace(menu, selected=values.index(selected)))
 
 
+def listed(step: Step, index: picker.Index) -> None:
+    """The files for the `@` menu have come."""
+    step.set(files=index)
+    if step.state.menu is not None and step.state.menu.kind == FILES:
+        refresh(step)
+
+
 def move(step: Step, by: int) -> None:
     menu = step.state.menu
     if menu is not None and menu.rows:
@@ -86,6 +129,8 @@ def take(step: Step, *, run: bool) -> bool:
     if menu is None or not menu.rows:
         return False
     value = menu.rows[menu.selected][0]
+    if menu.kind == FILES:
+        return _take_file(step, value, run=run)
     began, focused = step.state.began, step.state.began_focused
     opens = False
     if menu.kind == "command":

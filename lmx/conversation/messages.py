@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from lmx.conversation.draft import Draft
+from lmx.conversation.picker import Index
 from lmx_core import Entry
 
 
@@ -187,6 +188,12 @@ class Offered(Message, frozen=True):
 
     kind: str
     rows: tuple[tuple[str, str], ...]
+
+
+class Listed(Message, frozen=True):
+    """The files that the `@` menu offers."""
+
+    index: Index
 
 
 class Before(Message, frozen=True):

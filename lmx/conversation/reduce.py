@@ -200,6 +200,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.AnswerLost: _answer_lost,
     msg.ModeChanged: _mode_changed,
     msg.Offered: lambda step, m: menus.offered(step, m.kind, m.rows),
+    msg.Listed: lambda step, m: menus.listed(step, m.index),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),

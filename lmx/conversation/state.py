@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from lmx.conversation.draft import EMPTY, Draft
+from lmx.conversation.picker import Index
 from lmx.rows import Row
 from lmx_core import ToolCall
 
@@ -215,6 +216,8 @@ class State(Struct, frozen=True, kw_only=True):
     menu_closed: str | None = None
     offers: dict[str, tuple[tuple[str, str], ...]] = {}
     search: Search | None = None
+    files: Index | None = None
+    files_asked: int | None = None
 
     armed: int | None = None
     escaped: int | None = None

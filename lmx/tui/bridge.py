@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
+from lmx.conversation import picker
 from lmx.tui.host import Host
 from lmx_core import Allow, Deny, events, run_in_thread
 from lmx_core.errors import AlreadySent, LmxError, UnknownCall
@@ -144,7 +145,7 @@ class Bridge:
             case fx.CycleMode():
                 self._screen.tell(msg.ModeChanged(self._host.permission.cycle()))
             case fx.Need(kind):
-                self._screen.work(self._offer(kind), "menu")
+                self._screen.work(self._list() if kind == "files" else self._offer(kind), "menu")
             case fx.ReadBefore(call_id, path):
                 self._screen.work(self._read_before(call_id, path), "evidence")
             case fx.Restart():
@@ -207,6 +208,15 @@ class Bridge:
         session = self.session
         if session is not None:
             await self.open(lambda: self._host.resume(session.id))
+
+    async def _list(self) -> None:
+        """The files of the `@` menu; sorting twenty thousand of them would hold up the keys, so a thread does it."""
+        files: list[str] = []
+        try:
+            files = await self._live().files()
+        except LmxError as error:
+            self._screen.tell(msg.Trouble(str(error)))
+        self._screen.tell(msg.Listed(await run_in_thread(picker.index, files)))
 
     async def _offer(self, kind: str) -> None:
         """Rows for a menu. What cannot be asked just now is an empty menu and a row that says why."""

@@ -47,12 +47,6 @@ def within(text: str, typed: str | None) -> tuple[Reference, ...]:
     return tuple(reference for reference in found if reference.path in meant)
 
 
-def written(path: str) -> str:
-    """The reference that `parse` reads back as `path`; the path itself must not hold a `"` or a line end."""
-    plain = _PLAIN.fullmatch(f"@{path}")
-    return f"@{path}" if plain and "*" not in path and not path.endswith(tuple(_SENTENCE_ENDS)) else f'@"{path}"'
-
-
 def _may_begin(text: str, at: int) -> bool:
     return at == 0 or text[at - 1].isspace() or text[at - 1] in OPENING
 

@@ -13,6 +13,8 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
+from lmx_core.builtin.search import find_root, list_files
+from lmx_core.calls import ToolContext
 from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
@@ -190,6 +192,19 @@ class Session:
     async def info(self) -> Info:
         """The same without entries."""
         return await self._actor.ask(self._actor.info)
+
+    async def files(self) -> list[str]:
+        """The files below its working directory, without those that are ignored, in order: what a person may choose from.
+
+        Listed through its environment, as `glob` lists them, and never in the session's own task. Raises ToolError.
+        """
+        if self.down is not None:
+            raise SessionDown(self.down)
+        settings = self._actor.settings
+        here = ToolContext(
+            cwd=settings.options.cwd, environment=settings.environment, call_id="files", clock=self._actor.clock
+        )
+        return (await list_files(here, await find_root(here, ""))).files
 
     async def set_model(self, model: str) -> None:
         """Uses another model from the next prompt on. Raises ConfigError for what names none, Busy, InvalidModel."""

@@ -172,6 +172,23 @@ async def test_lay_11_a_failed_start_can_be_tried_again_with_another_model(tmp_p
         await shown.until("now it works")
 
 
+async def test_cmp_27_the_files_after_an_at_sign(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "prices.py").write_text("x")
+    (tmp_path / "my notes.md").write_text("x")
+    async with screen(FakeHost(tmp_path)) as shown:
+        await shown.type("see @")
+        await shown.until("my notes.md")
+        await shown.type("pri")
+        await shown.until("src/prices.py")
+        await shown.pilot.press("tab")
+        assert shown.draft == "see @src/prices.py "
+        await shown.type("@not")
+        await shown.until("› my notes.md")
+        await shown.pilot.press("enter")
+        assert shown.draft == 'see @src/prices.py @"my notes.md" '
+
+
 async def test_the_menus(tmp_path):
     """CMP-24, CMP-25: commands, then the arguments of one that asks; the transcript does not move."""
     host = FakeHost(tmp_path, [complete("one")])

@@ -74,7 +74,9 @@ async def test_at_2_a_bare_word_is_silent_unless_it_names_a_file(tmp_path: Path)
 async def test_a_bare_word_that_leads_nowhere_is_silent(tmp_path: Path):
     (tmp_path / "link").symlink_to("gone")
     (tmp_path / "away").symlink_to("/etc/passwd")
-    assert await read(tmp_path, "@link @away") == []
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "to").symlink_to("folder")
+    assert await read(tmp_path, "@link @away @to") == []
 
 
 @pytest.mark.parametrize("text", ["@dir/", "@./dir", '@"dir"'])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx_core.context.references import parse, within, written
+from lmx_core.context.references import parse, within
 from lmx_core.turn.effects import Reference
 
 
@@ -126,14 +126,6 @@ def test_any_text_is_read_and_each_reference_is_in_it(text: str):
     for reference in parse(text):
         assert reference.ref in text
         assert reference.path in reference.ref
-
-
-NAME = st.text(st.characters(exclude_characters='"\n', exclude_categories=("Cs",)), min_size=1)
-
-
-@given(NAME, st.sampled_from(["", "see ", "(", "x\n"]), st.sampled_from(["", " and", ")", ", so"]))
-def test_c35_what_is_written_for_a_path_is_read_back_as_it(path: str, before: str, after: str):
-    assert paths(before + written(path) + after) == [path]
 
 
 def test_c35_only_what_was_typed_counts_where_that_is_told():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.sessions import world
 
-from lmx_core import Busy, Cancelled, HookDenied
+from lmx_core import Busy, Cancelled, HookDenied, SessionDown
 from lmx_core.builtin.read import Read
 from lmx_core.calls import Result
 from lmx_core.environment.base import FileError
@@ -219,3 +219,15 @@ class Shows:
             "path": "s.png",
         }
         return Result(model_text="here", attachments=[shown])
+
+
+async def test_cmp_27_the_files_to_choose_from_come_through_the_environment(tmp_path: Path):
+    """CMP-27: hidden ones too, ignored ones not; and not once the session is over."""
+    for name in ("b.py", "src/a.py", ".hidden", "out/built.js", ".gitignore"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("out/\n")
+    async with world([], cwd=tmp_path) as w:
+        assert await w.session.files() == [".gitignore", ".hidden", "b.py", "src/a.py"]
+        await w.session.stop()
+        with pytest.raises(SessionDown):
+            await w.session.files()
