@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -148,19 +147,18 @@ async def test_paths_that_lead_nowhere_or_out(tmp_path: Path) -> None:
 async def test_a_large_file_does_not_hold_up_the_loop(tmp_path: Path) -> None:
     """The search runs in a thread: other sessions go on."""
     (tmp_path / "f").write_text("".join(f"value_{n} = compute({n})\n" for n in range(100_000)))
-    worst, before = 0.0, time.monotonic()
+    ticks = 0
 
     async def tick() -> None:
-        nonlocal worst, before
+        nonlocal ticks
         while True:
             await asyncio.sleep(0.001)
-            now = time.monotonic()
-            worst, before = max(worst, now - before), now
+            ticks += 1
 
     ticking = asyncio.create_task(tick())
     said = await edit(tmp_path, "f", "value_x = commpute(5)", "y")
     ticking.cancel()
-    assert said.outcome == "error" and worst < 0.5
+    assert said.outcome == "error" and ticks > 5
 
 
 async def test_what_the_model_is_sent_stays_small() -> None:

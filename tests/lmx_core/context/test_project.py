@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cost import seconds
 from support.transcripts import Conversation
 
 from lmx_core.context.project import Projection
@@ -113,14 +112,16 @@ def test_tr_9_stand_ins_are_named_after_the_answer_and_never_look_written():
 
 
 def test_projecting_costs_what_was_added_not_the_square_of_the_conversation():
-    def seconds(turns: int) -> float:
+    def spent(turns: int) -> float:
         entries = written([("user",), ("answer", ["a"]), ("result", "a"), ("answer", [])] * turns)
-        begun = time.process_time()
-        projection = Projection(lost)
-        for entry in entries:
-            projection.add(entry)
-        projection.entries()
-        return time.process_time() - begun
 
-    seconds(200)
-    assert seconds(2_000) < 20 * max(seconds(200), 0.002)
+        def project() -> None:
+            projection = Projection(lost)
+            for entry in entries:
+                projection.add(entry)
+            projection.entries()
+
+        return seconds(project)
+
+    small, large = min(spent(100) for _ in range(3)), spent(10_000)
+    assert large < 1_000 * small  # a square would be 10,000 times as much
