@@ -7,6 +7,16 @@ checkout's own `typing.py` would be loaded (7.11).
 
 import sys
 
+
+def _quiet_when_interrupted(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    """Ctrl-C while the program still loads: no traceback, for there is nothing to find in it. Python itself then ends the
+    process by SIGINT, which a shell calls 130."""
+    if kind is not KeyboardInterrupt:
+        sys.__excepthook__(kind, error, error.__traceback__)
+
+
+sys.excepthook = _quiet_when_interrupted
+
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
@@ -86,6 +96,8 @@ def _hold_standard_streams() -> None:
 
 def _crashed(kind: type[BaseException], error: BaseException, trace: object) -> None:
     """Instead of a traceback: one sentence, and the traceback in the log (C10-30). The interpreter then exits with 1."""
+    if kind is KeyboardInterrupt:
+        return
     from lmx.config import logs
 
     _complain(logs.crashed(error))

@@ -139,3 +139,20 @@ def test_c10_30_an_unexpected_exception_is_one_sentence(program: Program) -> Non
     assert done.returncode == 1 and done.stdout == "" and len(done.stderr.split("\n")) == 2
     assert "ZeroDivisionError" in done.stderr and str(log) in done.stderr and "Traceback" not in done.stderr
     assert "Traceback" in log.read_text() and "boom" in log.read_text()
+
+
+def test_ctrl_c_while_the_program_loads_shows_no_traceback(program: Program) -> None:
+    """Cli.md 10.1: ended by SIGINT, which a shell calls 130, and not a word of Python."""
+    code = """
+import sys
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "lmx.argv":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+from lmx.__main__ import main
+"""
+    done = program.finish([sys.executable, "-c", code])
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
