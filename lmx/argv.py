@@ -68,6 +68,13 @@ OPTIONS = (
     ),
     Option(("--prompt",), "TEXT", _on("tui"), "open the terminal interface and send TEXT"),
     Option(("-m", "--model"), "PROVIDER:MODEL", _SESSION, "the model to use", variable="LMX_MODEL"),
+    Option(
+        ("--effort",),
+        "LEVEL",
+        _SESSION,
+        "how hard the model thinks: default, none, minimal, low, medium, high, xhigh or max",
+        choices=("default", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    ),
     Option(("-C", "--cwd"), "DIR", EVERY, "work in DIR instead of the current directory"),
     Option(("-c", "--continue"), None, _on("tui run"), "take up the newest session of this directory"),
     Option(("--resume",), "SESSION", _SESSION, "take up a session by id, beginning of its id, or name"),

@@ -112,6 +112,8 @@ class SessionFactory:
         """Raises CommandError for what is known to be wrong with a model before anything is written, such as no key."""
         failure = self.provider.check(model, ())
         if failure is None:
+            known = getattr(self.provider, "model_metadata", None)  # only a provider that has a table of models knows
+            models.check_effort(self.settings, model, known(model).get("reasoning_efforts") if known else None)
             return
         if failure.category == "auth":
             raise models.no_key(model, self.settings)
@@ -156,8 +158,14 @@ class SessionFactory:
 
     async def new(self, model: str) -> Session:
         """A fresh session. It must be made inside a running `Runtime`."""
+        asked = models.effort(self.settings, model)
         return await start_session(
-            provider=self.provider, store=self.store, model=model, harness=self.harness(), cwd=self.cwd
+            provider=self.provider,
+            store=self.store,
+            model=model,
+            reasoning_effort=UNSET if asked is None else asked.level,
+            harness=self.harness(),
+            cwd=self.cwd,
         )
 
     async def offered(self) -> list[str]:
@@ -185,6 +193,7 @@ class SessionFactory:
             store=self.store,
             resume=session_id,
             model=UNSET if model is None else model,
+            reasoning_effort=self.settings.get("effort", UNSET),
             harness=self.harness(recorded),
             cwd=self.cwd,
         )

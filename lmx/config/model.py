@@ -70,6 +70,32 @@ def choose(settings: Settings, keys: Collection[str], remembered: str | None) ->
     return None
 
 
+class Effort(msgspec.Struct, frozen=True):
+    """A level of reasoning effort and the flag or key that asked for it."""
+
+    level: str
+    asked_by: str
+
+
+def effort(settings: Settings, model: str) -> Effort | None:
+    """How hard a new session's model is to think; None where nothing says (cli.md 8.8)."""
+    if (level := settings.get("effort")) is not None:
+        return Effort(level, "--effort")
+    info = BY_NAME.get(model.partition(":")[0])
+    field = f"providers.{info.vendor}.effort" if info else ""
+    level = settings.get(field) if field else None
+    return None if level is None else Effort(level, field)
+
+
+def check_effort(settings: Settings, model: str, levels: Sequence[str] | None) -> None:
+    """Raises CommandError (status 2) where the model is known to have other levels; `levels` None: it is not known."""
+    asked = effort(settings, model)
+    if asked is None or levels is None or asked.level in ("default", *levels):
+        return
+    takes = f"it takes {', '.join(levels)}" if levels else "it does not reason"
+    raise usage(f"{asked.asked_by} {asked.level} is nothing {model} can do: {takes}")
+
+
 def local(served: Sequence[str], settings: Settings) -> Choice | None:
     """The model of a local Ollama to start on: the one the configuration names, else the one changed last (C8-2)."""
     pin = settings.get("providers.ollama.model")

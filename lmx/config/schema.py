@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from lmx.exit_status import CommandError
 from lmx_core.permissions import MODES, SYNONYMS
+from lmx_core.providers.catalog import EFFORTS
 
 Check = Callable[[Any], bool]
 
@@ -126,6 +127,14 @@ KEYS = (
         "none",
         "the model to start on with this provider",
         '"claude-sonnet-5"',
+    ),
+    Key(
+        "providers.*.effort",
+        f"one of {', '.join(EFFORTS)}",
+        lambda value: value in EFFORTS,
+        "the model's own",
+        "how hard the models of this provider think in a new session",
+        '"high"',
     ),
 )
 _ROWS = {key.name: key for key in KEYS}

@@ -27,7 +27,7 @@ class Provider(Protocol):
     at once. A failure is an `Error` event carrying a `Failure`, never a sentence. Optional methods:
     `check(model, tools) -> Failure | None` (no I/O), `async context_window(model) -> int | None`,
     `async input_modalities(model) -> Collection[str]`, `async available_models(provider=None) -> list[str]`,
-    `async aclose()`.
+    `model_metadata(model) -> dict` (no I/O), `async aclose()`.
     """
 
     async def run(self, request: Request, emit: Emit) -> None: ...
@@ -118,6 +118,12 @@ async def available_models(provider: Provider, name: str | None = None) -> list[
     """Specs of models that can be asked now, of one provider or all; `[]` when that cannot be told."""
     ask: Any = getattr(provider, "available_models", None)
     return [] if ask is None else list(await ask(name))
+
+
+def model_metadata(provider: Provider, model: str) -> dict[str, Any]:
+    """What is known of a model without asking anybody (`DefaultProvider.model_metadata` names the keys); `{}` for nothing."""
+    ask = getattr(provider, "model_metadata", None)
+    return {} if ask is None else dict(ask(model))
 
 
 async def aclose(provider: Provider) -> None:

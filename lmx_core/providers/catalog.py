@@ -9,6 +9,9 @@ import difflib
 
 import msgspec
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Every level of reasoning effort that some provider knows, least first (LL-10, cli.md 8.8)."""
+
 
 class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A provider as people and specs name it.

@@ -99,6 +99,8 @@ class DefaultProvider:
             emit(Error(failed.failure))
             return
         provider, model = route.target.provider, route.target.model
+        effort = models.effort_of(route.target.facts, request.reasoning_effort)
+        request = msgspec.structs.replace(request, reasoning_effort=effort)
         answer = Answer(emit, _used_ids(request), lambda usage: models.priced(usage, provider, model))
         try:
             await self._attempt(route, request, answer)

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from lmx_core.providers.catalog import EFFORTS
 from lmx_core.usage import Usage
-
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Every level of reasoning effort some provider knows, least first."""
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +101,17 @@ def _listed(vendor: str, *names: str) -> ModelFacts | None:
 
 def _unpriced(found: ModelFacts | None) -> ModelFacts | None:
     return None if found is None else msgspec.structs.replace(found, price=None, above=None)
+
+
+def effort_of(found: ModelFacts | None, level: str | None) -> str | None:
+    """The level to send: the one asked for, or the nearest of a model that has others (a session may change its model).
+
+    None, which sends nothing, for one that does not reason. Thinking is switched off only where that was asked for.
+    """
+    if found is None or level not in EFFORTS or level in found.efforts:
+        return level
+    offered = [effort for effort in found.efforts if effort != "none"]
+    return min(offered, key=lambda effort: abs(EFFORTS.index(effort) - EFFORTS.index(level)), default=None)
 
 
 def priced(usage: Usage, provider: str, model: str) -> Usage:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from lmx.argv import OPTIONS
 from lmx.assembly import SessionFactory
 from lmx.config import layers
+from lmx.config import model as models
+from lmx.exit_status import CommandError
 from lmx_core import FOREVER
-from lmx_core.providers.catalog import BY_NAME
+from lmx_core.providers.catalog import BY_NAME, EFFORTS
 
 KEY = "sk-canary-0123456789"
 
@@ -49,6 +54,54 @@ def test_without_a_state_directory_nothing_personal_is_read(tmp_path: Path) -> N
     known, none = str(factory(tmp_path).harness().system), str(factory(tmp_path, config="none").harness().system)
     assert "personal rule" in known and "Platform:" in known
     assert "personal rule" not in none and "Platform:" not in none
+
+
+@pytest.mark.parametrize(
+    ("config", "flag", "model", "level"),
+    (
+        ("", "high", "openai:gpt-5", "high"),
+        ('[providers.openai]\neffort = "low"', None, "openai:gpt-5", "low"),
+        ('[providers.openai]\neffort = "low"', None, "openai-chat:gpt-5", "low"),
+        ('[providers.openai]\neffort = "low"', "high", "openai:gpt-5", "high"),
+        ('[providers.openai]\neffort = "low"', "default", "openai:gpt-4o", "default"),
+        ('[providers.openai]\neffort = "low"', None, "ollama:m", None),
+        ("", "max", "openai:unlisted", "max"),
+        ("", None, "openai:gpt-5", None),
+    ),
+)
+def test_c1_42_how_hard_to_think(tmp_path: Path, config: str, flag: str | None, model: str, level: str | None) -> None:
+    """C1-42, cli.md 8.8: the flag, else what the configuration says for the model's provider, else nothing."""
+    made = configured(tmp_path, config, flag)
+    made.check(model)
+    asked = models.effort(made.settings, model)
+    assert (asked.level if asked else None) == level
+
+
+@pytest.mark.parametrize(
+    ("config", "flag", "model", "said"),
+    (
+        ("", "xhigh", "openai:gpt-5", "--effort xhigh.*minimal, low, medium, high"),
+        ('[providers.openai]\neffort = "low"', None, "openai:gpt-4o", "providers.openai.effort low.*does not reason"),
+    ),
+)
+def test_c1_42_a_level_the_model_does_not_have(
+    tmp_path: Path, config: str, flag: str | None, model: str, said: str
+) -> None:
+    """C1-42, cli.md 8.8: status 2 at the start, with the levels there are."""
+    with pytest.raises(CommandError, match=said) as caught:
+        configured(tmp_path, config, flag).check(model)
+    assert caught.value.category == "usage"
+
+
+def configured(home: Path, config: str, effort: str | None) -> SessionFactory:
+    (home / ".lmx").mkdir(exist_ok=True)
+    (home / ".lmx" / "config.toml").write_text(config)
+    return factory(home, **({"effort": effort} if effort else {}))
+
+
+def test_every_level_can_be_typed() -> None:
+    (option,) = [option for option in OPTIONS if option.key == "effort"]
+    assert option.choices == ("default", *EFFORTS)
 
 
 def test_nothing_shows_a_key(tmp_path: Path) -> None:

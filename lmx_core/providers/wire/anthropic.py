@@ -132,7 +132,9 @@ def _settings(request: Request, target: Target) -> dict[str, Any]:
     if "stop" in params:
         stop = params.pop("stop")
         params["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-    if request.reasoning_effort not in (None, "default", "none"):
+    if request.reasoning_effort == "none" and target.facts is not None and "none" in target.facts.efforts:
+        params["thinking"] = {"type": "disabled"}  # newer models think unless told not to
+    elif request.reasoning_effort not in (None, "default", "none"):
         params |= _effort(request.reasoning_effort or "", target.model, params["max_tokens"])
         params.pop("temperature", None)  # refused together with thinking
         params.pop("top_k", None)

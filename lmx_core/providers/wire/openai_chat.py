@@ -127,7 +127,12 @@ def _settings(request: Request, target: Target) -> dict[str, Any]:
 
 
 def _effort(effort: str | None, provider: str) -> dict[str, Any]:
-    return {"reasoning": {"effort": effort}} if provider == "openrouter" else {"reasoning_effort": effort}
+    """Z.AI knows on and off only, DeepSeek levels and a switch."""
+    if provider == "openrouter":
+        return {"reasoning": {"effort": effort}}
+    if provider == "zai_coding_plan" or (provider == "deepseek" and effort == "none"):
+        return {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
+    return {"reasoning_effort": effort}
 
 
 def _messages(entry: Entry, provider: str) -> Iterator[dict[str, Any]]:

@@ -333,6 +333,20 @@ def test_a_resumed_session_is_of_today(program: Program) -> None:
     assert len(program.transcripts()) == 2
 
 
+def test_c1_42_the_effort_is_sent_recorded_and_comes_back(program: Program) -> None:
+    """C1-42, cli.md 3.9: a resumed session keeps its own unless the flag names another; an unknown level is status 2."""
+    with serve(program, *({"text": "ok"} for _ in range(4))) as model:
+        program.ask(model, "--print", "one", "--effort", "low")
+        (program.home / ".lmx" / "config.toml").write_text('[providers.openai]\neffort = "minimal"')
+        program.ask(model, "-c", "--print", "two")
+        program.ask(model, "-c", "--print", "three", "--effort", "high")
+        program.ask(model, "-c", "--print", "four", "--effort", "default")
+        sent = [request["body"].get("reasoning_effort") for request in model.requests("main")]
+        assert sent == ["low", "low", "high", None]
+        done = program.ask(model, "--print", "five", "--effort", "much")
+        assert done.returncode == 2 and "--effort is one of default, none" in done.stderr
+
+
 def test_a_shorthand_of_two_sessions_lists_both(program: Program) -> None:
     """C10-12, C12-8: status 2, the ids listed; -c goes by the real path of the directory."""
     link = program.work.parent / "link"

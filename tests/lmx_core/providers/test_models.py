@@ -239,6 +239,62 @@ def test_what_a_model_refuses_is_not_asked_of_it() -> None:
         assert body["max_tokens"] == limit, model
 
 
+@pytest.mark.parametrize(
+    ("model", "asked", "sent"),
+    (
+        ("gpt-5", "minimal", "minimal"),
+        ("gpt-5", "max", "high"),
+        ("gpt-5", "none", "minimal"),
+        ("gpt-5.1", "minimal", "low"),
+        ("gpt-4o", "high", None),
+        ("unlisted", "max", "max"),
+        ("gpt-5", "default", "default"),
+        ("gpt-5", None, None),
+    ),
+)
+def test_ll_10_a_level_that_a_model_has(model: str, asked: str | None, sent: str | None) -> None:
+    """LL-10: the nearest one after a change of model; thinking is never switched off unasked."""
+    assert models.effort_of(models.facts("openai", model), asked) == sent
+
+
+@pytest.mark.asyncio
+async def test_ll_10_a_model_that_does_not_reason_is_sent_no_effort() -> None:
+    """LL-10: over the wire."""
+    with MockLLM({"turns": [{"text": "ok"}]}) as m:
+        for spec, sent in (("openai:gpt-4o", None), ("openai:gpt-5", "high"), ("openai:unlisted", "max")):
+            await attempt(provider(base_url=m.url + "/v1"), request(spec, reasoning_effort="max"))
+            assert m.requests("main")[-1]["body"].get("reasoning_effort") == sent
+
+
+@pytest.mark.parametrize(
+    ("spec", "effort", "sent"),
+    (
+        ("anthropic:claude-sonnet-5", "none", {"thinking": {"type": "disabled"}}),
+        ("anthropic:claude-unlisted", "none", {}),
+        (
+            "anthropic:claude-sonnet-5",
+            "max",
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}},
+        ),
+        ("zai_coding_plan:glm-5.3", "none", {"thinking": {"type": "disabled"}}),
+        ("zai_coding_plan:glm-5.3", "high", {"thinking": {"type": "enabled"}}),
+        ("deepseek:deepseek-v4-pro", "none", {"thinking": {"type": "disabled"}}),
+        ("deepseek:deepseek-v4-pro", "high", {"reasoning_effort": "high"}),
+        ("openrouter:anthropic/claude-sonnet-5", "high", {"reasoning": {"effort": "high"}}),
+        ("google:gemini-3.8-flash", "low", {"reasoning_effort": "low"}),
+        ("openai:gpt-6-sol", "low", {"reasoning": {"effort": "low"}}),
+    ),
+)
+def test_ll_10_how_each_provider_is_told(spec: str, effort: str, sent: dict[str, Any]) -> None:
+    """LL-10: a word until here, then what the vendor's protocol has for it."""
+    to = route(spec)
+    plain, asked = (
+        json.loads(to.wire.body(Request(model=spec, entries=entries("hi"), reasoning_effort=level), to.target))
+        for level in (None, effort)
+    )
+    assert {key: value for key, value in asked.items() if plain.get(key) != value} == sent
+
+
 # --- the table itself ------------------------------------------------------------------------------------------------
 
 
