@@ -127,6 +127,8 @@ def answer_line(step: Step, text: str) -> bool:
 def decide(step: Step, verdict: str, which: str, reason: str, began: int | None, focused: bool) -> None:
     """/approve and /deny, under the same rule of times as a bare answer."""
     waiting = _unanswered(step)
+    if verdict == "deny" and which not in ("", "all", *(card.call.id for card in waiting)):
+        which, reason = "", words.spaced(which, reason)  # not an id: the reason begins with it
     chosen = waiting[:1] if not which else [c for c in waiting if which in ("all", c.call.id)]
     if not chosen:
         step.flash(words.NO_SUCH_CALL if which and which != "all" else words.NOTHING_TO_ANSWER)

@@ -313,6 +313,16 @@ def test_apr_6_several_calls_are_numbered_and_answered_by_id():
     assert "step 0" in talk.text().split("approved, and run now:")[1]
 
 
+def test_apr_5_a_refusal_without_an_id_is_all_reason():
+    """APR-5: `/deny use git` refuses the oldest, and the model reads both words; an unknown id still approves nothing."""
+    talk, _ = parked()
+    paint(talk)
+    talk.later(600)
+    assert resolved(talk.tell(msg.Decide(verdict="allow", which="use", began=talk.now))) == []
+    made = talk.tell(msg.Decide(verdict="deny", which="use", reason="git", began=talk.now))
+    assert resolved(made) == [("c1", "deny", "use git")]
+
+
 @pytest.mark.parametrize("which", ("", "c1", "all"))
 def test_apr_4_the_commands_obey_the_same_rule(which):
     """APR-4: /approve that was begun before the card could be read answers nothing."""
