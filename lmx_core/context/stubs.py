@@ -16,6 +16,8 @@ from lmx_core.entry import Entry
 KEPT_FIELDS = ("call_id", "name", "error", "outcome")
 """What a stub keeps of its result. Evidence and attachments go."""
 MEDIA = ("image", "document")
+TOLD = ("error", "elided")
+"""Kinds of attachments that are a sentence in the place of a file."""
 MEDIA_BATCH = 4
 
 
@@ -99,7 +101,7 @@ def _has_media(entry: Entry) -> bool:
 
 
 def _has_files(entry: Entry) -> bool:
-    return entry.type == "user" and bool(entry.payload.get("attachments"))
+    return entry.type == "user" and any(item.get("kind") not in TOLD for item in attachments(entry))
 
 
 def media_paths(entry: Entry) -> list[str]:
@@ -137,7 +139,9 @@ def without_files(prompt: Entry) -> Entry:
     if not (listed := attachments(prompt)):
         return prompt
     notes = [
-        {"path": item.get("path"), "kind": "elided", "text": f"This {item.get('kind')} is no longer shown here."}
+        item
+        if item.get("kind") in TOLD
+        else {"path": item.get("path"), "kind": "elided", "text": f"This {item.get('kind')} is no longer shown here."}
         for item in listed
     ]
     return msgspec.structs.replace(prompt, payload={**prompt.payload, "attachments": notes})

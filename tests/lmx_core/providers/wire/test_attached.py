@@ -12,10 +12,11 @@ from lmx_core.entry import make
 from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.attached import attached_text, media
 from lmx_core.providers.wire.base import Target, Wire
+from lmx_core.providers.wire.ollama import OllamaChat
 from lmx_core.providers.wire.openai_chat import OpenAIChat
 from lmx_core.providers.wire.openai_responses import OpenAIResponses
 
-CHAT, ANTHROPIC, RESPONSES = OpenAIChat(), AnthropicMessages(), OpenAIResponses()
+CHAT, ANTHROPIC, RESPONSES, OLLAMA = OpenAIChat(), AnthropicMessages(), OpenAIResponses(), OllamaChat()
 FILE = {"ref": "@a.py", "path": "a.py", "kind": "file", "text": "1\tx = 1", "bytes": 6}
 IMAGE = {"ref": "@s.png", "path": "s.png", "kind": "image", "media_type": "image/png", "data": "aW1n", "bytes": 3}
 PDF = {
@@ -106,6 +107,16 @@ def test_ll_5_media_of_results_follow_the_last_of_their_wave_for_responses():
     label, image = sent[5]["content"]
     assert "call a of read" in label["text"]
     assert image["type"] == "input_image"
+
+
+def test_ll_5_images_stand_beside_the_text_for_ollama():
+    assert body(OLLAMA, prompt(FILE)) == [{"role": "user", "content": PLACES}]
+    (message,) = body(OLLAMA, prompt(IMAGE, PDF))
+    assert message["images"] == ["aW1n"]
+    sent = body(OLLAMA, "go", answer("a", "b"), result("a", IMAGE), result("b"))
+    assert [message["role"] for message in sent[2:]] == ["tool", "tool", "user"]
+    assert "call a of read" in sent[4]["content"]
+    assert sent[4]["images"] == ["aW1n"]
 
 
 def test_ll_5_media_of_a_result_are_nested_in_it_for_anthropic():
