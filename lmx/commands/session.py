@@ -40,7 +40,7 @@ class Model(Command):
     asks = True
 
     async def perform(self, act: Actions, argument: str) -> None:
-        if argument:
+        if argument and argument != act.model():
             await act.set_model(argument)
         else:
             act.say(words.MODEL_IS.format(model=act.model()) if act.model() else words.NO_MODEL)

@@ -80,6 +80,7 @@ def test_what_a_command_asks_for(name, argument, done):
 def test_bare_model_and_resume_show():
     """tui.md 4: shown as transcript rows."""
     assert "m:m" in perform("model")[0][1] and "no model" in perform("model", model="")[0][1]
+    assert perform("model", "m:m") == perform("model"), "the one in use is no switch, and is not passed over in silence"
     listed = perform("resume", "all", sessions=[("amber-otter", "2 turns")])
     assert listed == [("sessions", True), ("say", "amber-otter  2 turns")]
     assert "no stored sessions" in perform("resume")[1][1]
