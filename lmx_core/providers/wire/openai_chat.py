@@ -40,6 +40,9 @@ from lmx_core.usage import Usage
 ECHOES_REASONING = frozenset({"deepseek", "zai_coding_plan"})
 """Want the thinking of an answer with calls back as `reasoning_content`; others refuse or ignore the field."""
 
+THINKS_BESIDE = frozenset({"xai", "google"})
+"""Count what was thought in the total only; read as OpenAI's, most of an answer would be missing from its cost."""
+
 _STOPS = {
     "stop": "stop",
     "eos": "stop",
@@ -370,14 +373,17 @@ def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     extra = {key: value for key, value in raw.items() if key not in _COUNTED and value is not None}
     if thought:
         extra["reasoning_tokens"] = thought
+    read, output = count(raw.get("prompt_tokens")), count(raw.get("completion_tokens"))
+    if target.provider in THINKS_BESIDE:
+        output = max(output, count(raw.get("total_tokens")) - read)
     cost: float | None = None
     if target.provider == "ollama" and "cloud" not in target.model:
         cost, extra["pricing"] = 0.0, "local"
     elif target.provider == "openrouter" and not raw.get("is_byok") and isinstance(raw.get("cost"), int | float):
         cost = float(raw["cost"]) or None  # what it charged; a price of 0 for a hosted model is unknown
     return Usage(
-        input_tokens=count(raw.get("prompt_tokens")),
-        output_tokens=count(raw.get("completion_tokens")),
+        input_tokens=read,
+        output_tokens=output,
         cache_read_tokens=count(details.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")),
         cache_write_tokens=count(details.get("cache_write_tokens")),
         cost_usd=cost,

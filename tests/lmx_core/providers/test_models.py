@@ -18,6 +18,7 @@ from lmx_core.providers import base, models
 from lmx_core.providers.catalog import PROVIDERS
 from lmx_core.providers.default import DefaultProvider, Route
 from lmx_core.providers.models import Price
+from lmx_core.providers.scripted import Scripted
 from lmx_core.providers.wire.base import Target
 from lmx_core.providers.wire.openai_responses import OpenAIResponses
 from lmx_core.request import Request
@@ -192,6 +193,8 @@ def test_pv_2_what_is_known_of_a_model_without_asking() -> None:
     }
     assert provider().model_metadata("openai:mock-model") == provider().model_metadata("nonsense") == {}
     assert provider().model_metadata("nobody:gpt-5") == {}
+    assert base.model_metadata(provider(), "openai:gpt-5") == provider().model_metadata("openai:gpt-5")
+    assert base.model_metadata(Scripted([]), "openai:gpt-5") == {}
 
 
 def test_pv_5_tools_for_a_model_that_cannot_call_them() -> None:

@@ -179,6 +179,16 @@ def test_c8_8_a_cost_is_what_was_charged_or_unknown(
     assert (heard.usage.to_dict().get("pricing") == "local") == (cost == 0.0)
 
 
+@pytest.mark.parametrize(("provider", "output"), (("xai", 40), ("google", 40), ("openai", 10), ("deepseek", 10)))
+def test_us_1_thinking_that_only_the_total_counts_is_output(provider: str, output: int) -> None:
+    """US-1, case C37: of vendors that count it so; elsewhere a total is a server's own affair."""
+    told = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 140}
+    heard = fold(delta("stop", content="x"), {"usage": told}, to=target(provider))
+    assert heard.usage is not None and heard.usage.output_tokens == output
+    plain = fold(delta("stop", content="x"), {"usage": {**told, "total_tokens": 0}}, to=target(provider))
+    assert plain.usage is not None and plain.usage.output_tokens == 10
+
+
 def test_no_usage_at_all_is_no_report() -> None:
     assert fold(delta("stop", content="x"), b"[DONE]").usage is None
 
