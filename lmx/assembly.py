@@ -134,6 +134,10 @@ class SessionFactory:
             environment=self._environment,
             max_turns=get("max_turns"),
             max_requests=get("max_requests"),
+            context_window=get("context_window"),
+            auto_compaction=get("auto_compaction"),
+            keep_recent_tokens=get("keep_recent_tokens"),
+            summary_model=self._summary_model(),
             approval_timeout_ms=FOREVER if self.interactive else None,
             **given,
         )
@@ -141,6 +145,10 @@ class SessionFactory:
         self.notices += [notice for notice in made.notices if notice not in self._told]
         self._told.update(made.notices)
         return made.replace(notices=())
+
+    def _summary_model(self) -> str | None:
+        named = self.settings.get("summary_model")
+        return None if named is None else models.spec(named, "summary_model")
 
     def _chosen(self) -> set[str]:
         """Settings that were given for this start, not for starts in general; only these change a resumed session."""

@@ -40,6 +40,12 @@ class Actions(Protocol):
     async def resume(self, ref: str) -> None:
         """Change to a stored session by id, prefix or name. Raises LmxError; then the old one stays."""
 
+    async def compact(self) -> None:
+        """Summarise the conversation so far. Raises LmxError where there is too little of it."""
+
+    async def clear(self) -> None:
+        """Stop sending the conversation so far. Raises LmxError where there is none."""
+
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         """Stored sessions as (name, what tells it apart), newest activity first."""
 
@@ -50,8 +56,9 @@ class Actions(Protocol):
 class Command:
     """The base of every command. Subclasses set the names and override what they need.
 
-    `when`: `any` needs a session, `always` does not; `idle-always` needs only that no turn runs. `hint` follows the name.
-    `offers` is the kind of its argument menu; with `asks`, taking the command from the menu opens that and runs nothing yet.
+    `when`: `any` needs a session, `always` does not; `idle` needs one at rest, `idle-always` only that no turn runs.
+    `hint` follows the name. `offers` is the kind of its argument menu; with `asks`, taking the command from the menu opens that
+    and runs nothing yet.
     """
 
     name = ""

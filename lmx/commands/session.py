@@ -46,6 +46,24 @@ class Model(Command):
             act.say(words.MODEL_IS.format(model=act.model()) if act.model() else words.NO_MODEL)
 
 
+class Compact(Command):
+    name = "compact"
+    summary = "summarise the conversation so far now, to make room"
+    when = "idle"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.compact()
+
+
+class Clear(Command):
+    name = "clear"
+    summary = "stop sending the conversation so far; the transcript keeps it"
+    when = "idle"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.clear()
+
+
 class Quit(Command):
     name = "quit"
     aliases = ("exit",)

@@ -156,7 +156,7 @@ def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict
 
 
 def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
-    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "system", "effort"):
+    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "context_window", "system", "effort"):
         text = flags.get(name)
         if text is not None:
             values[name] = _read(name, text, f"--{name.replace('_', '-')}")
@@ -170,10 +170,10 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
 
 
 def _read(name: str, text: str, where: str) -> Any:
-    if name.startswith("max_"):
+    if name.startswith("max_") or name == "context_window":
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= 1):
-            flag, variable = f"--{name.replace('_', '-')}", f"LMX_{name.upper()}"
-            raise usage(f"{where} takes a whole number, at least 1 ({flag}, {variable})")
+            ways = [f"--{name.replace('_', '-')}", *(known for known in VARIABLES if known == f"LMX_{name.upper()}")]
+            raise usage(f"{where} takes a whole number, at least 1 ({', '.join(ways)})")
         return int(text)
     if name == "base_url" and not schema.is_url(text.strip()):
         raise usage(f"{where} takes {schema.URL_TAKES}")

@@ -14,7 +14,7 @@ from lmx.sanitize import visible
 DIRECTORY_CELLS = 32
 """A longer directory name is shortened (LAY-1)."""
 
-_TIMED = frozenset({"waiting", "thinking", "tool", "approval", "cancelling"})
+_TIMED = frozenset({"waiting", "thinking", "tool", "approval", "cancelling", "compacting"})
 
 
 def directory(path: str, home: str) -> str:

@@ -84,6 +84,12 @@ class Focused(Message, frozen=True):
 # --- commands ---------------------------------------------------------------------------------------------------------
 
 
+class Compacting(Message, frozen=True):
+    """`/compact` begins, or is over."""
+
+    begins: bool
+
+
 class Say(Message, frozen=True, kw_only=True):
     """A command's answer, as a transcript row (LAY-8). `text` may come from outside; it is sanitised here."""
 

@@ -145,10 +145,33 @@ def _tool_called(step: Step, event: events.ToolCalled) -> None:
 
 
 def _window_unknown(step: Step, event: events.ContextWindowUnknown) -> None:
-    key = f"window:{event.model}"
+    _once(step, f"window:{event.model}", words.window_unknown(one_line(event.model), event.fallback))
+
+
+def _window_small(step: Step, event: events.ContextWindowSmall) -> None:
+    sentence = words.window_small(one_line(event.model), event.window, event.overhead)
+    _once(step, f"window:{event.model}:{event.window}", sentence)
+
+
+def _once(step: Step, key: str, sentence: str) -> None:
+    """Once a sitting."""
     if key not in step.state.told:
         step.set(told=step.state.told | {key})
-        step.note(words.window_unknown(one_line(event.model), event.fallback), tone="notice")
+        step.note(sentence, tone="notice")
+
+
+def _ineffective(step: Step, event: events.CompactionIneffective) -> None:
+    step.note(words.ineffective(event.input_tokens, event.threshold, event.retry_in, event.parts), tone="warn")
+
+
+def _compacting(step: Step, message: msg.Compacting) -> None:
+    """`/compact` holds the session as a turn does: what is typed waits, Ctrl-C ends it. It leaves no rule."""
+    if message.begins:
+        turns.begin(step)
+        phases.enter(step, "compacting")
+    elif step.state.turn is not None and step.state.turn.began is None:
+        turns.close(step)
+        turns.take_undelivered(step)
 
 
 _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
@@ -162,6 +185,10 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.ToolApproval: lambda step, e: entries.approval_event(step, e.call),
     events.ContextPosition: turns.position,
     events.ContextWindowUnknown: _window_unknown,
+    events.ContextWindowSmall: _window_small,
+    events.CompactionPlanned: lambda step, e: phases.enter(step, "compacting"),
+    events.CompactionIneffective: _ineffective,
+    events.ContextRecovery: lambda step, e: step.note(words.CONTEXT_RECOVERY, tone="notice"),
     events.ProviderRetry: turns.retrying,
     events.TurnError: turns.failed,
     events.Finished: turns.finished,
@@ -185,6 +212,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     # commands
     msg.Say: lambda step, m: step.note(m.text, tone=m.tone),
     msg.Decide: lambda step, m: cards.decide(step, m.verdict, m.which, m.reason, m.began, m.focused),
+    msg.Compacting: _compacting,
     msg.CancelAsked: lambda step, m: lines.cancel(step),
     msg.QuitAsked: lambda step, m: lines.quit_asked(step),
     # the bridge

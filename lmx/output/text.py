@@ -36,6 +36,8 @@ class TextOutput:
                 lines.say(line)
         elif isinstance(event, events.ProviderRetry):
             lines.say(retry_line(event))
+        elif (text := window_line(event)) is not None:
+            lines.say(text)
 
     def end(self, result: Outcome) -> None:
         """The answer, what it used, why it is none, and last what was refused."""
@@ -72,6 +74,26 @@ def attachment_lines(entry: Entry) -> list[str]:
     listed = entry.payload.get("attachments") if entry.type == "user" else None
     items = listed if isinstance(listed, list) else []
     return [one_line(words.attachment(item), "evidence") for item in items if isinstance(item, dict)]
+
+
+def window_line(event: Any) -> str | None:
+    """What is said of the window and of what makes room in it (C2-2, C2-7), on one line; None for other events."""
+    match event:
+        case events.ContextWindowUnknown():
+            text = words.window_unknown(event.model, event.fallback)
+        case events.ContextWindowSmall():
+            text = words.window_small(event.model, event.window, event.overhead)
+        case events.Compacted():
+            text = words.compacted(len(event.entries), event.tokens)
+        case events.CompactionFailed():
+            text = words.COMPACT_FAILED.format(reason=event.reason)
+        case events.CompactionIneffective():
+            text = words.ineffective(event.input_tokens, event.threshold, event.retry_in, event.parts)
+        case events.ContextRecovery():
+            text = words.CONTEXT_RECOVERY
+        case _:
+            return None
+    return one_line(text.replace("\n", "; "))
 
 
 def retry_line(event: events.ProviderRetry) -> str:

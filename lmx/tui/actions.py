@@ -45,6 +45,12 @@ class LineActions:
     async def resume(self, ref: str) -> None:
         await self._bridge.resume(ref)
 
+    async def compact(self) -> None:
+        await self._bridge.compact()
+
+    async def clear(self) -> None:
+        await self._bridge.clear()
+
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         return await self._bridge.sessions(everywhere=everywhere)
 

@@ -17,8 +17,8 @@ from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation import picker
 from lmx.tui.host import Host
-from lmx_core import Allow, Deny, events, run_in_thread
-from lmx_core.errors import AlreadySent, LmxError, UnknownCall
+from lmx_core import FOREVER, Allow, Deny, events, run_in_thread
+from lmx_core.errors import AlreadySent, Cancelled, CompactionFailed, LmxError, UnknownCall
 from lmx_core.names import name_of
 
 if TYPE_CHECKING:
@@ -261,6 +261,19 @@ class Bridge:
             self._screen.tell(msg.Say(text=words.ALREADY_HERE))
         else:
             await self.open(lambda: self._host.resume(ref))
+
+    async def compact(self) -> None:
+        """Summarises the conversation; Ctrl-C ends it. How that went is told by its entries. Raises LmxError."""
+        self._screen.tell(msg.Compacting(True))
+        try:
+            await self._live().compact(timeout_ms=FOREVER)
+        except (CompactionFailed, Cancelled):
+            pass  # its entry said so
+        finally:
+            self._screen.tell(msg.Compacting(False))
+
+    async def clear(self) -> None:
+        await self._live().clear()
 
     def _live(self) -> Session:
         if self.session is None:

@@ -237,7 +237,7 @@ class Compacting:
             self._finish(error)
         except Interrupted as interruption:
             self._work.abandon()
-            await self._actor.ledger.append("cancelled", {"reason": interruption.reason})
+            await self._actor.ledger.append("cancelled", {"reason": interruption.reason, "trigger": "request"})
             self._finish(Cancelled("the compaction was cancelled; nothing was cut"))
         else:
             self._finish(told)

@@ -27,6 +27,7 @@ class Talk:
         self.effects: list[fx.Effect] = []
         self.composer = Draft()
         self.seq = 0
+        self.made: list[Entry] = []
         if ready:
             self.open()
 
@@ -88,6 +89,7 @@ class Talk:
     def entry(self, type: str, payload: dict[str, Any], *, id: str | None = None, usage: Any = None) -> Entry:
         made = make(id=id or f"e{self.seq}", seq=self.seq, type=type, payload=payload, at_ms=self.now, usage=usage)
         self.seq += 1
+        self.made.append(made)
         return made
 
     def append(self, type: str, payload: dict[str, Any], **more: Any) -> Entry:

@@ -36,7 +36,13 @@ def fold(step: Step, entry: Entry, *, live: bool) -> None:
         _user(step, entry, at)
     elif handle is not None:
         handle(step, entry)
-        turns.touch(step, at)
+        if not _is_of_a_summary(entry):
+            turns.touch(step, at)
+
+
+def _is_of_a_summary(entry: Entry) -> bool:
+    """A summary may be asked for between two turns, and then it is no part of the time of either."""
+    return entry.payload.get("kind") == "compaction" or "trigger" in entry.payload
 
 
 def opened(step: Step, *, session_id: str, name: str, model: str, mode: str) -> None:
@@ -159,6 +165,24 @@ def _session(step: Step, entry: Entry) -> None:
 def _request(step: Step, entry: Entry) -> None:
     if entry.payload.get("kind", "turn") == "turn":
         turns.requested(step)
+    else:
+        turns.counted(step)
+
+
+def _compaction(step: Step, entry: Entry) -> None:
+    """A row where the earlier conversation left the requests: with a summary in its place, or cleared."""
+    cut = entry.payload.get("entries")
+    number = cut if isinstance(cut, int) else 0
+    _between_turns(step, entry)
+    turns.compacted(step, entry.usage)
+    cleared = entry.payload.get("summary") is None
+    step.note(words.cleared(number) if cleared else words.compacted(number), tone="muted")
+
+
+def _between_turns(step: Step, entry: Entry) -> None:
+    """What a person asked for between two turns ends the one before it, in a stored transcript too (GEN-6)."""
+    if not step.live and step.state.turn is not None and entry.payload.get("trigger") in ("request", "clear"):
+        turns.close(step)
 
 
 def _approval(step: Step, entry: Entry) -> None:
@@ -194,11 +218,21 @@ def _details(detail: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(step: Step, entry: Entry) -> None:
-    turns.error_entry(step, entry.payload)
+    if "trigger" not in entry.payload:
+        turns.error_entry(step, entry.payload)
+        return
+    _between_turns(step, entry)
+    turns.paid(step, entry.usage)
+    if not entry.payload.get("retrying"):
+        reason = visible(str(entry.payload.get("reason") or words.UNKNOWN_ERROR))
+        step.note(f"{words.COMPACT_FAILED.format(reason=reason)}\n{words.COMPACT_NEXT}", tone="warn")
 
 
 def _cancelled(step: Step, entry: Entry) -> None:
-    turns.cancelled(step)
+    if "trigger" in entry.payload:
+        _between_turns(step, entry)
+    else:
+        turns.cancelled(step)
 
 
 _BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
@@ -209,4 +243,5 @@ _BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
     "approval": _approval,
     "error": _error,
     "cancelled": _cancelled,
+    "compaction": _compaction,
 }

@@ -45,37 +45,62 @@ def touch(step: Step, at: int) -> None:
         step.set(turn=replace(turn, last=at))
 
 
-def requested(step: Step) -> None:
+def counted(step: Step) -> None:
+    """A request of the session's, a turn's or another."""
     totals = step.state.totals
     step.set(totals=replace(totals, requests=totals.requests + 1))
+
+
+def requested(step: Step) -> None:
+    counted(step)
     if step.state.turn is not None:
         step.set(turn=replace(step.state.turn, requests=step.state.turn.requests + 1))
         phases.enter(step, "waiting")
 
 
 def spent(step: Step, usage: Mapping[str, Any] | None) -> None:
-    """What an answer cost. Missing numbers make a sum incomplete, never smaller (GEN-7)."""
-    totals, turn, window = step.state.totals, step.state.turn, step.state.window
+    """What an answer cost, and how full the window is after it."""
+    paid(step, usage)
+    turn = step.state.turn
     if usage is None:
-        step.set(totals=replace(totals, complete=False, cost=None))
         if turn is not None:
             step.set(turn=replace(turn, measured=False))
         return
     read, written = _number(usage, "cache_read_tokens"), _number(usage, "cache_write_tokens")
-    fed, out = _number(usage, "input_tokens"), _number(usage, "output_tokens")
-    if usage.get("input_includes_cached") is False:
-        fed += read + written
-    price = usage.get("cost_usd")
-    known = totals.cost is not None and isinstance(price, int | float)
-    cost = (totals.cost or 0.0) + price if known and price is not None else None
-    step.set(
-        totals=Totals(requests=totals.requests, tokens=totals.tokens + fed + out, complete=totals.complete, cost=cost),
-        window=Window(tokens=fed + out or None, size=window.size),
-    )
+    fed, out = _fed(usage), _number(usage, "output_tokens")
+    step.set(window=Window(tokens=fed + out or None, size=step.state.window.size))
     if turn is not None:
         before = turn.usage
         sums = (before[0] + fed, before[1] + read, before[2] + written, before[3] + out)
         step.set(turn=replace(turn, usage=sums, answered=True))
+
+
+def paid(step: Step, usage: Mapping[str, Any] | None) -> None:
+    """Adds a request to the session's sums. Missing numbers make a sum incomplete, never smaller (GEN-7)."""
+    totals = step.state.totals
+    if usage is None:
+        step.set(totals=replace(totals, complete=False, cost=None))
+        return
+    tokens = totals.tokens + _fed(usage) + _number(usage, "output_tokens")
+    price = usage.get("cost_usd")
+    known = totals.cost is not None and isinstance(price, int | float)
+    cost = (totals.cost or 0.0) + price if known and price is not None else None
+    step.set(totals=Totals(requests=totals.requests, tokens=tokens, complete=totals.complete, cost=cost))
+
+
+def compacted(step: Step, usage: Mapping[str, Any] | None) -> None:
+    """The conversation is shorter: how full its window is will be known when the next answer was measured (EVT-15)."""
+    if usage is not None:
+        paid(step, usage)
+    step.set(window=Window(tokens=None, size=step.state.window.size))
+
+
+def _fed(usage: Mapping[str, Any]) -> int:
+    """Everything the model read, caches included."""
+    fed = _number(usage, "input_tokens")
+    if usage.get("input_includes_cached") is False:
+        fed += _number(usage, "cache_read_tokens") + _number(usage, "cache_write_tokens")
+    return fed
 
 
 def _number(usage: Mapping[str, Any], key: str) -> int:
@@ -84,8 +109,9 @@ def _number(usage: Mapping[str, Any], key: str) -> int:
 
 
 def position(step: Step, event: ContextPosition) -> None:
-    """The engine's word on how full the window is."""
-    step.set(window=Window(tokens=event.tokens or None, size=event.window))
+    """The engine's word on how full the window is; what is unknown stays so until it was measured."""
+    unknown = not event.measured and step.state.window.tokens is None
+    step.set(window=Window(tokens=None if unknown else event.tokens or None, size=event.window))
 
 
 def failed(step: Step, event: TurnError) -> None:

@@ -43,6 +43,12 @@ class Asked:
     async def resume(self, ref: str) -> None:
         self.done.append(("resume", ref))
 
+    async def compact(self) -> None:
+        self.done.append(("compact",))
+
+    async def clear(self) -> None:
+        self.done.append(("clear",))
+
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         self.done.append(("sessions", everywhere))
         return self._sessions
@@ -69,6 +75,7 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("approve", "", [("allow", "", "")]), ("approve", "all", [("allow", "all", "")]),
         ("deny", "", [("deny", "", "")]), ("deny", "c1 not that way", [("deny", "c1", "not that way")]),
         ("cancel", "", [("cancel",)]), ("unsteer", "", [("take back",)]), ("quit", "", [("quit",)]),
+        ("compact", "", [("compact",)]), ("clear", "", [("clear",)]),
         ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
         ("model", "openai:gpt-5-mini", [("model", "openai:gpt-5-mini")]),
     ),

@@ -192,6 +192,45 @@ def test_stream_json_is_a_line_an_event(capsys: pytest.CaptureFixture[str]) -> N
     assert told[7] == {"type": "error", "category": "provider", "message": "it said no"}
 
 
+OF_THE_WINDOW = [
+    (
+        events.ContextWindowUnknown(model="openai:m", fallback=128_000),
+        ["openai:m is not known", "compaction assumes 128,000 tokens", "--context-window N"],
+    ),
+    (events.ContextWindowUnknown(model="ollama:m", fallback=128_000), ["OLLAMA_CONTEXT_LENGTH"]),
+    (
+        events.ContextWindowSmall(model="ollama:m", window=8_192, overhead=3_000, source="served"),
+        ["8,192", "3,000", "5,192", "OLLAMA_CONTEXT_LENGTH", "32768", "65536"],
+    ),
+    (
+        events.Compacted(summary="s", entries=["a", "b"], tokens={"before": 9_000, "after": 2_000}),
+        ["2 earlier entries", "9,000 → 2,000"],
+    ),
+    (events.CompactionFailed(reason="the model\nsaid nothing"), ["nothing was cut", "the model", "said nothing"]),
+    (
+        events.CompactionIneffective(
+            input_tokens=7_500, threshold=6_400, window=8_000, retry_in=32, parts={"instructions": 7_000, "tools": 10}
+        ),
+        ["no room", "7,500", "6,400", "instructions 7,000", "tools 10", "32 requests"],
+    ),
+    (events.ContextRecovery(reason="too long"), ["did not fit", "once"]),
+]
+
+
+@pytest.mark.parametrize(("event", "facts"), OF_THE_WINDOW)
+def test_c2_2_c2_7_the_window_and_what_makes_room_in_it(event: Any, facts: list[str], capsys: Any) -> None:
+    """C2-2, C2-7, C8-4, C20: one line on standard error, a `notice` in stream-json, with the numbers and the remedy."""
+    TextOutput().event(event)
+    stream = StreamOutput()
+    stream.session(session_id="01J", name="n", model="openai:m", context_window=None)
+    stream.event(event)
+    printed = capsys.readouterr()
+    (line,) = printed.err.split("\n")[:-1]
+    told = json.loads(printed.out.split("\n")[1])
+    assert told["type"] == "notice" and line == f"lmx: {told['text']}"
+    assert not [fact for fact in facts if fact not in line], line
+
+
 def test_stream_json_without_a_session_says_it_twice(capsys: pytest.CaptureFixture[str]) -> None:
     out = StreamOutput()
     out.notice("early")
