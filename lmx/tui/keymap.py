@@ -61,6 +61,14 @@ def spoken(key: str) -> str:
     return "-".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
+def types(character: str | None) -> str:
+    """The text a key types, none for a control. Textual's `is_printable` leaves out the joiner in an emoji or a Persian word
+    and the no-break space: what was typed would come apart, and not be what is sent."""
+    if character is None or any(char < " " or "\x7f" <= char < "\xa0" for char in character):
+        return ""
+    return character
+
+
 _TOGETHER = (
     ("Up, Alt-Up", "what was written before"),
     ("Alt-A, Alt-R", "run or refuse the oldest call that waits"),

@@ -85,8 +85,8 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         event.prevent_default()
         action = keymap.ACTIONS.get(event.key)
         if action is None:
-            if event.character is not None and event.is_printable:
-                self._insert(drafts.plain(event.character))
+            if text := keymap.types(event.character):
+                self._insert(drafts.plain(text))
         elif action in EDITING:
             getattr(self._buffer, action)()
             self._edited()

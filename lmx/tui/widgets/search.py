@@ -53,8 +53,8 @@ class SearchPanel(Widget, can_focus=True, inherit_bindings=False):
         event.prevent_default()
         action = keymap.ACTIONS.get(event.key)
         if action is None:
-            if event.character is not None and event.is_printable:
-                self._query.insert(event.character)
+            if text := keymap.types(event.character):
+                self._query.insert(text)
                 self._orders.query_changed(self._query.text)
         elif action in EDITING:
             getattr(self._query, action)()

@@ -226,6 +226,17 @@ async def test_another_session_and_back(tmp_path):
         assert [row for row in shown.rows() if "first" in row or "req" in row] == before
 
 
+async def test_cmp_1_what_is_typed_stays_whole(tmp_path):
+    """CMP-1: the joiner within an emoji comes as a key of its own; it is kept, and one Backspace takes the emoji."""
+    family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
+    async with screen(FakeHost(tmp_path)) as shown:
+        for char in f"a\u00a0{family}":
+            shown.app.main.composer.post_message(textual_events.Key(char, char))
+        await shown.when(lambda: shown.draft == f"a\u00a0{family}", "all that was typed")
+        await shown.pilot.press("backspace")
+        assert shown.draft == "a\u00a0"
+
+
 async def test_a_paste_is_one_insertion_and_sent_whole(tmp_path):
     """CMP-14, CMP-16: a chip on the screen, every byte in the message."""
     host = FakeHost(tmp_path, [complete("long")])
