@@ -124,10 +124,8 @@ STEER_WITHDRAWN = "taken back"
 STEER_ALREADY_SENT = "it was already sent"
 NO_STEER = "no message waits"
 NOTHING_RUNS = "no turn is running"
-STEER_UNDELIVERED = "the turn ended before your message could be sent; it is in the composer again"
-STEER_STASHED = (
-    "the turn ended before your message could be sent; it is put aside, Up in an empty composer brings it back"
-)
+STEER_UNDELIVERED = "not sent before the turn ended; it is in the composer again"
+STEER_STASHED = "not sent before the turn ended; it is put aside, Up brings it back"
 PROMPT_REFUSED = "not sent: {reason}"
 PASTE_TOO_LARGE = "a paste of more than 2 MB is not taken; save it to a file and name the file"
 IDLE_ONLY = "/{name} waits until the turn is over; Ctrl-C cancels the turn"
