@@ -169,7 +169,7 @@ def test_ll_5_a_conversation_as_the_daemon_wants_it() -> None:
         {"role": "assistant", "content": "", "tool_calls": called, "thinking": "hm"},
         {"role": "tool", "content": "(the tool returned nothing)", "tool_name": "read", "tool_call_id": "c"},
     ]
-    others = (kind, said | {"reasoning_details": []})
+    others = (kind, said | {"reasoning_details": [{"type": "thinking", "thinking": "hm", "signature": "s"}]})
     assert "thinking" not in body(Request(model="x:y", entries=entries(others)))["messages"][0]
     kind, said = fold(piece(thinking="hm"), piece(content="x"), end()).answer()
     assert body(Request(model="x:y", entries=entries((kind, said))))["messages"] == [
