@@ -78,8 +78,8 @@ NO_PROMPT_YET = "still starting; one message already waits to be sent"
 
 MODE_SENTENCES = {
     "ask": "ask mode: reading runs by itself, everything else asks you first",
-    "accept_edits": "accept edits mode: file edits in this directory run by themselves, commands ask you first",
-    "auto": "auto mode: file edits run by themselves; commands still ask you, for no sandbox is active",
+    "accept_edits": "accept edits mode: edits in this directory run unasked, commands ask first",
+    "auto": "auto mode: file edits run unasked; commands ask first, as no sandbox is active",
     "read_only": "read only mode: nothing but reading runs",
     "full_auto": "full auto mode: everything runs without asking you, and commands are not sandboxed",
 }
@@ -90,6 +90,11 @@ def mode_sentence(mode: str) -> str:
     """What a mode means for the person, in the start banner and when it changes (APR-10, C1-25)."""
     sentence = MODE_SENTENCES.get(mode, f"{mode} mode")
     return sentence if "sandbox" in sentence or mode == "read_only" else f"{sentence}; {UNSANDBOXED}"
+
+
+def mode_changed(mode: str) -> str:
+    """The same in the status line, which has one row: what the start has said about commands is not said again."""
+    return MODE_SENTENCES.get(mode, f"{mode_name(mode)} mode")
 
 
 def mode_name(mode: str) -> str:

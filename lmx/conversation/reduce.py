@@ -127,7 +127,7 @@ def _submit(step: Step, message: msg.Submit) -> None:
 
 def _mode_changed(step: Step, message: msg.ModeChanged) -> None:
     step.set(mode=message.mode)
-    step.flash(words.mode_sentence(message.mode))
+    step.flash(words.mode_changed(message.mode))
 
 
 def _answer_lost(step: Step, message: msg.AnswerLost) -> None:

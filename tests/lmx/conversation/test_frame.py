@@ -53,14 +53,15 @@ def test_apr_9_the_mode_changes_with_a_word():
     talk = Talk()
     assert kinds(talk.tell(msg.NextMode())) == ["CycleMode"]
     made = talk.tell(msg.ModeChanged("accept_edits"))
-    assert "file edits" in made[0].text and frame.status(talk.state)[0] == "⏵ accept edits"
+    assert "edits" in made[0].text and frame.status(talk.state)[0] == "⏵ accept edits"
+    assert "commands ask" in made[0].text[:78], "it says the whole of it on a screen of 80 columns"
 
 
 @pytest.mark.parametrize(
     "mode, must_say",
     (
         ("ask", ("asks you", "not sandboxed")), ("full_auto", ("without asking", "not sandboxed")),
-        ("read_only", ("nothing but reading",)), ("accept_edits", ("file edits", "not sandboxed")),
+        ("read_only", ("nothing but reading",)), ("accept_edits", ("edits", "not sandboxed")),
     ),
 )  # fmt: skip
 def test_apr_10_the_banner_says_what_runs_unasked_and_that_nothing_is_sandboxed(mode, must_say):
