@@ -86,3 +86,16 @@ def test_c35_what_a_pipe_brings_is_never_expanded(program: Program, words: list[
         assert "canary" not in said(model)
     assert done.returncode == 0, done.stderr
     assert [item["path"] for item in attachments(program)] == (["typed.txt"] if len(words) == 2 else [])
+
+
+def test_c9_10_an_image_reaches_a_model_that_sees(program: Program) -> None:
+    """C9-10: and of one that is not known to, the run says so and goes on."""
+    (program.work / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 20)
+    with serve(program, {"text": "ok"}, {"text": "ok"}) as model:
+        line = ["--print", "see @shot.png", "--base-url", f"{model.url}/v1", "--model"]
+        seeing, blind = program.run(*line, "openai:gpt-4o"), program.run(*line, "openai:mock-model")
+        first, second = (request["body"]["messages"][-1]["content"] for request in model.requests())
+    assert "lmx: attached shot.png, image, 28 B\n" in seeing.stderr
+    assert [part["type"] for part in first] == ["text", "image_url"]
+    assert "lmx: @shot.png: shot.png is a PNG image, and the model is not known to read one" in blind.stderr
+    assert "not known to read one" in second

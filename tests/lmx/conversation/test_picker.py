@@ -59,6 +59,7 @@ def test_cmp_27_nothing_typed_or_a_folder_lists_one_level():
 
 def test_cmp_27_a_match_in_the_name_comes_first_then_word_starts_then_shorter_paths():
     assert rows("app") == ["src/app.py", "src/model/app_model.py", "src/zapper.py"]
+    assert rows("app", ["zapp.py", "my_app.py"]) == ["my_app.py", "zapp.py"]
     assert rows("model")[:2] == ["src/model/", "src/model/app_model.py"]
     assert rows("smodel") == ["src/model/", "src/model/app_model.py"]
     assert rows("ci") == [".github/ci.yml"]
@@ -94,6 +95,7 @@ def test_cmp_27_taking_a_file_writes_it_and_a_folder_stays_open():
     assert picker.take(draft, at, "src/app.py") == Draft(text="see @src/app.py now", caret=15)
     assert picker.take(of("@"), picker.Typed(0, 1, ""), "src/") == of("@src/")
     assert picker.take(of("@"), picker.Typed(0, 1, ""), "src/app.py") == of("@src/app.py ")
+    assert picker.take(of("@"), picker.Typed(0, 1, ""), "odd.") == of('@"odd." ')
     quoted = picker.take(of("@"), picker.Typed(0, 1, ""), "my docs/")
     assert quoted == of('@"my docs/')
     assert picker.typed(quoted) == picker.Typed(0, 10, "my docs/")
