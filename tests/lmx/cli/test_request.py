@@ -23,6 +23,7 @@ SYSTEM = "Be brief. " * 200
 
 def record(directory, *, second=None, **options):
     """A session of three requests; the third, after a resume, with the options of `second`."""
+    directory.mkdir(exist_ok=True)
     store = JSONLStore(directory)
     options = {"store": store, "cwd": str(directory), "system": SYSTEM} | options
 
