@@ -10,7 +10,7 @@ looks back only twenty blocks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -78,25 +78,29 @@ class AnthropicMessages:
         return refused_schema(tools, ("oneOf", "anyOf", "allOf"), target.provider)
 
     def body(self, request: Request, target: Target) -> bytes:
-        parts = [encode(_settings(request, target))[:-1], b'"messages":[' + b",".join(self._messages(request)) + b"]"]
+        mark = _marked if request.context.get("cache", True) else _unmarked
+        messages = b",".join(self._messages(request, mark))
+        parts = [encode(_settings(request, target))[:-1], b'"messages":[' + messages + b"]"]
         if request.system and request.system.strip():
-            parts.append(b'"system":[' + _marked(encode({"type": "text", "text": request.system})) + b"]")
+            parts.append(b'"system":[' + mark(encode({"type": "text", "text": request.system})) + b"]")
         if request.tools:
             tools = [
                 encode({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
                 for tool in request.tools
             ]
-            tools[-1] = _marked(tools[-1])
+            tools[-1] = mark(tools[-1])
             parts.append(b'"tools":[' + b",".join(tools) + b"]")
+        elif spoken_of := _tools_spoken_of(request.entries):
+            parts.append(b'"tools":' + encode(spoken_of) + b',"tool_choice":{"type":"none"}')
         return b",".join(parts) + b"}"
 
-    def _messages(self, request: Request) -> Iterator[bytes]:
+    def _messages(self, request: Request, mark: Callable[[bytes], bytes]) -> Iterator[bytes]:
         entries = in_wire_order(request.entries)
         groups = _grouped([(_role(entry), self._encoded.of(entry, "anthropic", _blocks)) for entry in entries])
         marked = [n for n, (role, _) in enumerate(groups) if role == "user"][-2:]
         for n, (role, blocks) in enumerate(groups):
             if n in marked:
-                blocks[-1] = _marked(blocks[-1])
+                blocks[-1] = mark(blocks[-1])
             yield b'{"role":"' + role.encode() + b'","content":[' + b",".join(blocks) + b"]}"
 
     def decoder(self, answer: Answer, target: Target) -> Events:
@@ -118,6 +122,17 @@ def _grouped(parts: Sequence[tuple[str, tuple[bytes, ...]]]) -> list[tuple[str, 
         else:
             groups.append((role, list(blocks)))
     return groups
+
+
+def _tools_spoken_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Bare definitions of the tools that a conversation calls: Anthropic refuses one whose tools nobody defines, even where
+    none may be called any more."""
+    names = (call["name"] for entry in entries for call in entry.payload.get("tool_calls") or ())
+    return [{"name": name, "input_schema": {"type": "object"}} for name in dict.fromkeys(names)]
+
+
+def _unmarked(block: bytes) -> bytes:
+    return block
 
 
 def _marked(block: bytes) -> bytes:

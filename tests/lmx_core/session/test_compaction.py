@@ -335,7 +335,7 @@ async def test_met_7_compact_summarises_now():
         (asked,) = model.summaries
         assert (asked.model, asked.system, asked.tools) == ("scripted:small", "be brief", ())
         assert asked.params == {"temperature": 0.5, "max_tokens": 16_384, "top_p": 0.5}
-        assert asked.reasoning_effort == "low"
+        assert asked.reasoning_effort == "low" and asked.context["cache"] is False
         await w.session.await_prompt("and now")
         assert model.requests[-1].params["max_tokens"] == 99_999
 

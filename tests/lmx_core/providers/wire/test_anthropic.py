@@ -55,6 +55,17 @@ def test_c8_15_cache_breakpoints_on_tools_system_and_the_last_message() -> None:
     assert marked(body(request("x:y", *items, system="S"))) == 4
 
 
+def test_co_5_a_request_without_tools_defines_those_its_conversation_speaks_of_and_writes_no_cache() -> None:
+    """CO-5: Anthropic refuses calls whose tool nobody defines; a summary's prefix is never asked for again."""
+    said = ("assistant", {"content": [], "tool_calls": [call("a"), call("b")]})
+    sent = body(
+        request("x:y", "one", said, result("a"), result("b"), "sum up", system="S", tools=(), context={"cache": False})
+    )
+    assert sent["tools"] == [{"name": "f", "input_schema": {"type": "object"}}]
+    assert sent["tool_choice"] == {"type": "none"} and marked(sent) == 0
+    assert "tools" not in body(request("x:y", "one", tools=()))
+
+
 def test_ll_5_results_stand_together_right_after_the_answer() -> None:
     """LL-5, case C14: with the error flag; a steer follows them in the same message; blank ones get a sentence."""
     said = ("assistant", {"content": [{"type": "text", "text": "x"}], "tool_calls": [call("a", n=1), call("b")]})
