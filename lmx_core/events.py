@@ -188,6 +188,28 @@ class ContextRecovery(Event, frozen=True, kw_only=True):
     category: str = "context_limit"
 
 
+class HarnessSnapshot(Event, frozen=True, kw_only=True):
+    """What requests are sent under from now on: the payload of the `harness_snapshot` entry."""
+
+    type: ClassVar[str] = "harness_snapshot"
+    snapshot: dict[str, Any]
+
+
+class RunEvidence(Event, frozen=True, kw_only=True):
+    """What a prompt came to: the payload of its `run_evidence` entry. Once a prompt, before `finished`."""
+
+    type: ClassVar[str] = "run_evidence"
+    manifest: dict[str, Any]
+
+
+class RunEvidenceFailed(Event, frozen=True, kw_only=True):
+    """The manifest could not be made; a degraded one stands in its place. `reason` is a sentence."""
+
+    type: ClassVar[str] = "run_evidence_failed"
+    run_id: str
+    reason: str
+
+
 class ProviderRetry(Event, frozen=True, kw_only=True):
     """A backoff begins: attempt `attempt` of `max` follows in `delay_ms`. `after_output`: a partial answer was kept."""
 

@@ -102,6 +102,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     transcript_dedup: bool
     transcript_lock: bool
     harness_context: dict[str, Any]
+    correlation_ids: dict[str, Any]
+    evidence_artifacts: list[dict[str, Any]]
     clock: Clock
 
     def __repr__(self) -> str:
@@ -166,6 +168,11 @@ def _json_object(value: Any) -> str | None:
     except ValueError:
         return "must hold only what JSON can hold"
     return None
+
+
+def _json_objects(value: Any) -> str | None:
+    right = _is_list(value) and all(_json_object(item) is None for item in value)
+    return None if right else "must be a list of dicts that JSON can hold"
 
 
 def _is_list(value: Any) -> bool:
@@ -399,6 +406,8 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="transcript_dedup", check=_flag, default=_constant(True)),
         Option(name="transcript_lock", check=_flag, default=_constant(True)),
         Option(name="harness_context", check=_json_object, default=dict, harness=True, adopt=_shaped),
+        Option(name="correlation_ids", check=_json_object, default=dict, harness=True, adopt=_shaped),
+        Option(name="evidence_artifacts", check=_json_objects, default=list, adopt=list),
         Option(name="clock", check=_clock, default=SystemClock),
     )
 }

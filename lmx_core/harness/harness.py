@@ -60,6 +60,7 @@ class Harness:
     summary_max_bytes: int | None = None
     summary_sections: bool | None = None
     harness_context: Mapping[str, Any] | None = None
+    correlation_ids: Mapping[str, Any] | None = None
 
     notices: Sequence[str] = ()
     """For the host: sentences a person should see once at the start. Never an option of the session."""

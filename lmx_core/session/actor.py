@@ -29,6 +29,7 @@ from lmx_core.session import compact
 from lmx_core.session.approvals import Approvals
 from lmx_core.session.compact import Compacting
 from lmx_core.session.end import Interrupted, Retry
+from lmx_core.session.evidence import Evidence
 from lmx_core.session.files import SeenFiles
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
@@ -97,6 +98,7 @@ class Actor:
             self._subscribers.remove,
         )
         self.ledger = self._ledger(history)
+        self.evidence = Evidence(self)
         self.approvals = self._approvals()
         self._host = self._effect_host()
         self._watchers = Watchers(self.work("watchers"))
@@ -343,6 +345,7 @@ class Actor:
             evidence=self.settings.options.evidence,
             projection=msgspec.to_builtins(self.rules),
             retry=None if retry is None else retry.note,
+            snapshot=self.evidence.named(),
             **of_a_summary,
         )
 

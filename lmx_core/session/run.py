@@ -60,6 +60,7 @@ class Run:
         self._work = actor.work(self.id)
         self._turn: Turn | None = None
         self._turns = 0
+        self._first_seq = 0
         self._wave: Wave | None = None
         self._said: dict[str, HeadTail] = {}  # what a running call has said so far, in case it is cancelled
         self._record = Record()
@@ -74,6 +75,7 @@ class Run:
         except (HookDenied, HookFailed, Interrupted) as refusal:
             self._refuse(refusal)
             return
+        self._first_seq = len(self._ledger.entries)
         await self._ledger.append("user", prompt)
         settle(self.started)
         try:
@@ -192,7 +194,8 @@ class Run:
         return await self._compacted("overflow")
 
     async def _attempt(self, request: Request, retry: Retry | None) -> RunTools | Finished:
-        """Steps 9 and 10: one request, recorded; its answer folded, written, then announced."""
+        """Steps 8 to 10: one request, recorded; its answer folded, written, then announced."""
+        await self._actor.evidence.look(request, self.id)
         await self._ledger.append("request", self._actor.record_of(request, retry), id=self.request_id)
         self._turns += 1
         turn = Turn(entry_id=self._ledger.new_id(), request_id=str(self.request_id), model=request.model)
@@ -390,13 +393,14 @@ class Run:
         )
 
     async def _finish(self, end: End) -> None:
-        """Step 12: the failure, if any, is written; then what was not delivered, where the window stands, and the end."""
+        """Step 12: failure and evidence are written; then what was not delivered, where the window stands, and the end."""
         actor = self._actor
         if end.failure is not None:
             await self._ledger.append("error", error_payload(end))
             actor.emit(told(end.failure))
             actor.observe("error", end.failure)
         self._ledger.settle()
+        await actor.evidence.finish(self.id, self._first_seq, end)
         actor.run = None
         for text in actor.steers.take():
             actor.emit(events.SteerDropped(text=text))

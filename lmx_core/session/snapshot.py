@@ -18,6 +18,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """`status` is `idle` or `busy`. `spent_usd` is None when any request's cost is unknown. `tools` are names.
 
     `pending` lists parked calls as `{call_id, kind, payload}`; `usage` has `direct` and `total`; `runtime` is its name.
+    `harness_snapshot` and `run_evidence` are the newest records of their kind, None where none was written.
     """
 
     id: str
@@ -39,6 +40,8 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Any]
     harness_context: dict[str, Any]
     runtime: str
+    harness_snapshot: dict[str, Any] | None
+    run_evidence: dict[str, Any] | None
 
 
 class Snapshot(Info, frozen=True, kw_only=True):
@@ -70,4 +73,10 @@ def facts(actor: Actor) -> dict[str, Any]:
         "params": options.params,
         "harness_context": options.harness_context,
         "runtime": actor.mount.name,
+        "harness_snapshot": _payload(actor.evidence.snapshot),
+        "run_evidence": _payload(actor.evidence.manifest),
     }
+
+
+def _payload(entry: Entry | None) -> dict[str, Any] | None:
+    return None if entry is None else entry.payload

@@ -58,7 +58,7 @@ class Sent:
             return
         runs = [list(run) for run in self._runs[-1:]]
         self._before = (self._digest.copy(), self._bytes, self._count, len(self._runs), runs, len(self._synthetic))
-        line = _canonical(entry)
+        line = canonical(entry)
         self._digest.update(line + b"\n")
         self._bytes += len(line)
         if entry.meta.get("synthetic"):
@@ -130,6 +130,7 @@ def request_payload(
     catalog: Sequence[Mapping[str, Any]],
     evidence: str,
     retry: Mapping[str, Any] | None = None,
+    snapshot: Mapping[str, str] | None = None,
     projection: Mapping[str, Any] | None = None,
     kind: str = "turn",
     closing: str | None = None,
@@ -139,6 +140,7 @@ def request_payload(
     `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `projection` holds the
     rules by which old results and files were left out. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
     `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
+    `snapshot` names the harness snapshot that is in force (EX-6).
     """
     tools = [msgspec.to_builtins(tool) for tool in request.tools]
     payload: dict[str, Any] = {
@@ -151,13 +153,15 @@ def request_payload(
         "input_bytes": sent.bytes + _size(request.system) + _size(tools),
         "entries": sent.summary(),
         "system_bytes": _size(request.system),
-        "system_sha256": _text_digest(request.system),
+        "system_sha256": text_digest(request.system),
         "projection": None if projection is None else dict(projection),
         "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
     payload |= _whole(request, tools, catalog) if evidence == "full" else _digests(request, tools, catalog)
     if closing is not None and evidence == "full":
         payload["closing"] = closing
+    if snapshot is not None:
+        payload |= snapshot
     if retry is not None:
         payload["retry"] = dict(retry)
     return payload | {"sha256": digest(payload)}
@@ -167,7 +171,7 @@ def _whole(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, An
     return {
         "system": request.system,
         "tools": tools,
-        "catalog": _sizes(catalog) | {"tools": [dict(tool) for tool in catalog]},
+        "catalog": catalog_record(catalog, "full"),
         "output_schema": request.output_schema,
     }
 
@@ -176,14 +180,16 @@ def _digests(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, 
     schema = request.output_schema
     return {
         "tools": [{"name": tool["name"], "sha256": digest(tool)} for tool in tools],
-        "catalog": _sizes(catalog),
+        "catalog": catalog_record(catalog, "digests"),
         "output_schema_sha256": None if schema is None else digest(schema),
     }
 
 
-def _sizes(catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def catalog_record(catalog: Sequence[Mapping[str, Any]], evidence: str) -> dict[str, Any]:
+    """A catalog as records keep it: one value wherever it stands, so that it is written out once a file (DD-1)."""
     text = msgspec.json.encode(catalog, order="sorted")
-    return {"profile": None, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+    sizes = {"profile": None, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+    return sizes | {"tools": [dict(tool) for tool in catalog]} if evidence == "full" else sizes
 
 
 def recordable(value: Any) -> Any:
@@ -229,7 +235,8 @@ def recorded_request(entries: Sequence[Entry], request_id: str) -> Entry:
     return found
 
 
-def _canonical(entry: Entry) -> bytes:
+def canonical(entry: Entry) -> bytes:
+    """What digests of a conversation are made of: id, type and whole payload."""
     return msgspec.json.encode([entry.id, entry.type, entry.payload], order="sorted")
 
 
@@ -239,5 +246,6 @@ def _size(value: Any) -> int:
     return len(value.encode()) if isinstance(value, str) else len(msgspec.json.encode(value))
 
 
-def _text_digest(text: str | None) -> str | None:
+def text_digest(text: str | None) -> str | None:
+    """SHA-256 of a text; None of none."""
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()

@@ -102,6 +102,8 @@ GOOD: dict[str, list[Any]] = {
     "transcript_dedup": [True, False],
     "transcript_lock": [True, False],
     "harness_context": [{}, {"run": {"n": 1}}],
+    "correlation_ids": [{}, {"ticket": "T-1"}],
+    "evidence_artifacts": [[], [{"sha256": "00"}], ({"a": 1},)],
     "clock": [SystemClock()],
 }
 
@@ -146,6 +148,8 @@ BAD: dict[str, list[Any]] = {
     "transcript_dedup": [1, None],
     "transcript_lock": ["yes"],
     "harness_context": [None, [], {"x": {1, 2}}],
+    "correlation_ids": [None, "T-1", {1: 2}],
+    "evidence_artifacts": [None, {}, ["a"], [{"x": object()}]],
     "clock": [SystemClock, None, 7],
 }
 
@@ -215,6 +219,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "transcript_dedup": True,
         "transcript_lock": True,
         "harness_context": {},
+        "correlation_ids": {},
+        "evidence_artifacts": [],
     }
 
 

@@ -19,6 +19,8 @@ from lmx_core.testing.kit import settle
 from lmx_core.transcript.dedup import expand
 
 OBJECT = {"type": "object", "properties": {}}
+EVIDENCE = ("harness_snapshot", "run_evidence")
+"""Entries that tell under what and with what result the others came to be; most tests are not about them."""
 
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -108,7 +110,8 @@ class World:
         return expand(self.store.read(self.session.id))
 
     def types(self) -> list[str]:
-        return [entry.type for entry in self.entries]
+        """The types of the entries in order, without the evidence beside them."""
+        return [entry.type for entry in self.entries if entry.type not in EVIDENCE]
 
     def of(self, type: str) -> list[dict[str, Any]]:
         return [entry.payload for entry in self.entries if entry.type == type]

@@ -213,7 +213,7 @@ async def test_c8_14_an_overflow_before_output_is_compacted_once_and_sent_once_m
             assert (await w.session.await_prompt("one more")).stop_reason == "stop"
             types = [event.type for event in heard.get_nowait_all() if event.type not in DELTAS]
         assert types == [
-            "context_recovery", "compaction_planned", "compacted", "context", "finished",
+            "context_recovery", "compaction_planned", "compacted", "run_evidence", "context", "finished",
         ]  # fmt: skip
         assert (await w.session.info()).context.window == 9_000
         assert [asks_for_summary(request) for request in model.requests[-3:]] == [False, True, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.sessions import Echo, Gate, call, parallel, world
+from support.sessions import EVIDENCE, Echo, Gate, call, parallel, world
 
 from lmx_core import AwaitTimeout, Busy, ConfigError, SessionDown, Usage, events
 from lmx_core.providers.scripted import (
@@ -34,9 +34,13 @@ async def test_a_prompt_without_tools_is_written_asked_answered_and_over():
             "entry",
             "context_window_unknown",
             "entry",
+            "harness_snapshot",
+            "entry",
             "text_delta",
             "entry",
             "usage",
+            "entry",
+            "run_evidence",
             "context",
             "finished",
         ]
@@ -64,7 +68,7 @@ async def test_se_2_an_entry_is_in_the_store_before_it_is_announced():
             )
         )
         await prompt(w.session, "hi")
-    assert seen == [True] * 3
+    assert seen == [True] * 5
 
 
 async def test_su_4_the_entry_of_an_answer_has_the_id_of_its_deltas():
@@ -113,7 +117,7 @@ async def test_st_2_await_prompt_hears_everything_in_order_and_disturbs_nobody()
         result = await w.session.await_prompt("go", on_event=heard.append)
         assert [e.type for e in heard] == [e.type for e in other.get_nowait_all()]
         assert result.usage.cost_usd == 0.75 and result.usage.input_tokens == 4
-        assert [e.type for e in result.entries] == [
+        assert [e.type for e in result.entries if e.type not in EVIDENCE] == [
             "user",
             "request",
             "assistant",
@@ -297,7 +301,7 @@ async def test_gu_4_a_circle_ends_the_prompt_and_a_new_prompt_starts_afresh():
         result = await w.session.await_prompt("go")
         assert result.stop_reason == "no_progress" and "3 times" in result.error.message
         assert len(w.provider.requests) == 3
-        assert w.entries[-1].type == "error"
+        assert w.types()[-1] == "error"
         assert (await w.session.await_prompt("again")).stop_reason == "no_progress"
         assert len(w.provider.requests) == 6
 
@@ -339,8 +343,8 @@ async def test_stop_reasons_of_the_provider_are_passed_on(reason):
 async def test_evt_25_a_failed_turn_is_written_told_and_over():
     async with world([http_error(401, message="the key was refused")]) as w:
         done = await prompt(w.session, "go")
-        assert [e.type for e in done.events][-4:] == ["entry", "error", "context", "finished"]
-        told = done.events[-3]
+        assert [e.type for e in done.events][-6:] == ["entry", "error", "entry", "run_evidence", "context", "finished"]
+        told = done.events[-5]
         assert (told.reason, told.category, told.http_status) == ("the key was refused", "auth", 401)
         assert done.stop_reason == "error"
         (error,) = w.of("error")

@@ -69,7 +69,7 @@ async def test_rs_2_lost_calls_are_answered_as_unknown_before_anything_else():
     script = [tool_calls([call("echo", "a"), call("echo", "b"), call("echo", "c")]), complete("ok")]
     async with world(script, tools=[Echo()]) as w:
         await w.session.await_prompt("go")
-    died = crashed_after(w, w.types().index("tool_result") + 1)
+    died = crashed_after(w, [entry.type for entry in w.entries].index("tool_result") + 1)
     async with world([complete("Checked.")], resume=died, tools=[Echo()]) as again:
         answered = again.of("tool_result")
         assert [(r["call_id"], r["outcome"]) for r in answered] == [("a", "ok"), ("b", "unknown"), ("c", "unknown")]
