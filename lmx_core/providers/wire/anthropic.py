@@ -23,17 +23,16 @@ from lmx_core.providers.wire.answer import Answer, CallSlot
 from lmx_core.providers.wire.attached import media
 from lmx_core.providers.wire.base import (
     UNANSWERED,
-    Encoded,
     ErrorEvent,
     Target,
     count,
     decode,
     encode,
-    in_wire_order,
     prompt_text,
     refused_schema,
     result_text,
 )
+from lmx_core.providers.wire.history import Encoded, in_wire_order
 from lmx_core.request import Request, ToolSpec
 from lmx_core.usage import Usage
 

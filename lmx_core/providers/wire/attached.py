@@ -6,7 +6,7 @@ lines of a file are numbered, so nothing in it can be the mark that ends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -41,24 +41,6 @@ def named(entry: Entry) -> str:
     payload = entry.payload
     names = ", ".join(medium.name for medium in media(entry))
     return f"What the call {payload.get('call_id')} of {payload.get('name')} returned beside its text: {names}"
-
-
-def after_results(
-    entries: Sequence[Entry], of: Callable[[Entry], Sequence[bytes]], shown: Callable[[Entry], Sequence[bytes]]
-) -> Iterator[bytes]:
-    """The messages `of` each entry where a result holds text only: the media `shown` follow the last result of their wave.
-
-    Put between two results, as the order of the entries has it, they would part a call from its result.
-    """
-    waiting: list[bytes] = []
-    for entry in entries:
-        if entry.type != "tool_result":
-            yield from waiting
-            waiting.clear()
-        yield from of(entry)
-        if entry.type == "tool_result" and media(entry):
-            waiting += shown(entry)
-    yield from waiting
 
 
 def attached_text(entry: Entry) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -176,6 +176,16 @@ def arguments(text: str) -> tuple[dict[str, Any], str | None]:
     return value, None
 
 
+def openai_root(base_url: str) -> str:
+    """A base URL without a path gets `/v1`, so both spellings of a server's address work."""
+    base = base_url.rstrip("/")
+    return base if urlsplit(base).path else base + "/v1"
+
+
+def bearer(key: str | None) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
 def count(value: Any) -> int:
     """A number of tokens as a server tells it; 0 for what cannot be one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0
@@ -196,54 +206,6 @@ def encode(value: Any) -> bytes:
     """`value` as JSON that a provider accepts."""
     data = msgspec.json.encode(value)
     return msgspec.json.encode(without_nul(value)) if b"\\u0000" in data else data
-
-
-class Encoded:
-    """Remembers how entries were encoded, so that a request of a long conversation costs only what was added to it.
-
-    Keyed by entry id; an entry whose payload is another object than before was rewritten by the projection and is encoded anew.
-    Bounded to `limit` bytes, the oldest first to go.
-    """
-
-    def __init__(self, limit: int = 8 * 1024 * 1024):
-        self._limit = limit
-        self._held = 0
-        self._known: OrderedDict[tuple[str, str], tuple[dict[str, Any], tuple[bytes, ...]]] = OrderedDict()
-
-    def of(self, entry: Entry, flavour: str, make: Callable[[Entry], Sequence[Any]]) -> tuple[bytes, ...]:
-        """The JSON of the parts `make(entry)` gives. `flavour` tells apart encodings of the same entry."""
-        key = (flavour, entry.id)
-        known = self._known.get(key)
-        if known is not None and known[0] is entry.payload:
-            return known[1]
-        parts = tuple(encode(part) for part in make(entry))
-        if known is not None:
-            self._held -= sum(map(len, known[1]))
-        self._known[key] = (entry.payload, parts)
-        self._held += sum(map(len, parts))
-        while self._held > self._limit and len(self._known) > 1:
-            self._held -= sum(map(len, self._known.popitem(last=False)[1][1]))
-        return parts
-
-
-def in_wire_order(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """The entries, where results come before anything else that was said after their answer.
-
-    Both wires refuse a history in which something stands between calls and their results, such as a notice given meanwhile.
-    """
-    meanwhile: list[Entry] = []
-    for entry in entries:
-        if entry.type == "assistant":
-            yield from sorted(meanwhile, key=_after_results)
-            meanwhile.clear()
-            yield entry
-        else:
-            meanwhile.append(entry)
-    yield from sorted(meanwhile, key=_after_results)
-
-
-def _after_results(entry: Entry) -> bool:
-    return entry.type != "tool_result"
 
 
 def result_text(entry: Entry) -> str:

@@ -18,20 +18,20 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import Reported
 from lmx_core.providers.wire import lines
 from lmx_core.providers.wire.answer import Answer
-from lmx_core.providers.wire.attached import after_results, media, named
+from lmx_core.providers.wire.attached import media
 from lmx_core.providers.wire.base import (
     UNANSWERED,
-    Encoded,
     ErrorEvent,
     Target,
     answer_text,
+    bearer,
     count,
     decode,
     encode,
-    in_wire_order,
     prompt_text,
     result_text,
 )
+from lmx_core.providers.wire.history import Encoded
 from lmx_core.request import Request, ToolSpec
 from lmx_core.usage import Usage
 
@@ -62,19 +62,13 @@ class OllamaChat:
         return base_url.rstrip("/")
 
     def headers(self, key: str | None) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return bearer(key)
 
     def check(self, target: Target, tools: Sequence[ToolSpec]) -> Failure | None:
         return None
 
     def body(self, request: Request, target: Target) -> bytes:
-        messages = list(
-            after_results(
-                list(in_wire_order(request.entries)),
-                lambda entry: self._encoded.of(entry, "ollama", lambda entry: list(_messages(entry))),
-                lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
-            )
-        )
+        messages = self._encoded.messages(request.entries, "ollama", _messages, _shown)
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
         return b'{"messages":[' + b",".join(messages) + b"]," + encode(_settings(request, target))[1:]

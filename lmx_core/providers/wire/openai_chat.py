@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,22 +17,23 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import EXTRA_CONTENT, Answer, CallSlot
-from lmx_core.providers.wire.attached import Medium, after_results, media, named
+from lmx_core.providers.wire.attached import Medium, media
 from lmx_core.providers.wire.base import (
     OPENAI_COMBINATORS,
     UNANSWERED,
-    Encoded,
     ErrorEvent,
     Target,
     answer_text,
+    bearer,
     count,
     decode,
     encode,
-    in_wire_order,
+    openai_root,
     prompt_text,
     refused_schema,
     result_text,
 )
+from lmx_core.providers.wire.history import Encoded
 from lmx_core.request import Request, ToolSpec
 from lmx_core.usage import Usage
 
@@ -72,12 +72,10 @@ class OpenAIChat:
         self._encoded = Encoded()
 
     def root(self, base_url: str) -> str:
-        """A base URL without a path gets `/v1`, so both spellings of a server's address work."""
-        base = base_url.rstrip("/")
-        return base if urlsplit(base).path else base + "/v1"
+        return openai_root(base_url)
 
     def headers(self, key: str | None) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return bearer(key)
 
     def check(self, target: Target, tools: Sequence[ToolSpec]) -> Failure | None:
         """OpenAI itself refuses a schema whose top level is a choice (PV-5); compatible servers don't."""
@@ -87,19 +85,11 @@ class OpenAIChat:
 
     def body(self, request: Request, target: Target) -> bytes:
         head = _settings(request, target)
-        messages = list(
-            after_results(
-                list(in_wire_order(request.entries)),
-                lambda entry: self._messages(entry, target.provider),
-                lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
-            )
-        )
+        provider = target.provider
+        messages = self._encoded.messages(request.entries, provider, lambda entry: _messages(entry, provider), _shown)
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
         return b'{"messages":[' + b",".join(messages) + b"]," + encode(head)[1:]
-
-    def _messages(self, entry: Entry, provider: str) -> tuple[bytes, ...]:
-        return self._encoded.of(entry, provider, lambda entry: list(_messages(entry, provider)))
 
     def decoder(self, answer: Answer, target: Target) -> Chunks:
         return Chunks(answer, target)

@@ -19,22 +19,23 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import Answer, CallSlot
-from lmx_core.providers.wire.attached import Medium, after_results, media, named
+from lmx_core.providers.wire.attached import Medium, media
 from lmx_core.providers.wire.base import (
     OPENAI_COMBINATORS,
     UNANSWERED,
-    Encoded,
     ErrorEvent,
     Target,
     answer_text,
+    bearer,
     count,
     decode,
     encode,
-    in_wire_order,
+    openai_root,
     prompt_text,
     refused_schema,
     result_text,
 )
+from lmx_core.providers.wire.history import Encoded
 from lmx_core.request import Request, ToolSpec
 from lmx_core.usage import Usage
 
@@ -58,12 +59,10 @@ class OpenAIResponses:
         self._encoded = Encoded()
 
     def root(self, base_url: str) -> str:
-        """A base URL without a path gets `/v1`, so both spellings of a server's address work."""
-        base = base_url.rstrip("/")
-        return base if urlsplit(base).path else base + "/v1"
+        return openai_root(base_url)
 
     def headers(self, key: str | None) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return bearer(key)
 
     def check(self, target: Target, tools: Sequence[ToolSpec]) -> Failure | None:
         """OpenAI itself refuses a schema whose top level is a choice (PV-5); compatible servers don't."""
@@ -71,11 +70,7 @@ class OpenAIResponses:
 
     def body(self, request: Request, target: Target) -> bytes:
         place = _place(target)
-        items = after_results(
-            list(in_wire_order(request.entries)),
-            lambda entry: self._encoded.of(entry, place, lambda entry: list(_items(entry, place))),
-            lambda entry: self._encoded.of(entry, "media", lambda entry: [_shown(entry, named(entry))]),
-        )
+        items = self._encoded.messages(request.entries, place, lambda entry: _items(entry, place), _shown)
         return b'{"input":[' + b",".join(items) + b"]," + encode(_settings(request, target))[1:]
 
     def decoder(self, answer: Answer, target: Target) -> Events:
