@@ -27,8 +27,8 @@ FROZEN = {
         "655ee4fb6bd24ce194ea457474aa832b068bffad7637473b360049721d0acf61",
     ),
     "0.1.0/session.jsonl": (
-        "9d8c18bb762c8dd26ce057ae7f671510078a467a074f244a59a5eb0ce69d93b6",
-        "cc47d57b35784cba72c048f7bbefcaf4a3db9ee7d390209fe0f04c530faf2659",
+        "5dc52a5a8dc451ce052307bf44aa866b52249c41b098fec90684d4687c1c07aa",
+        "def7a3628d2294ce5d9017ff7da48def46fccb6c5fdd55b2e486d60285abcc32",
     ),
 }
 """SHA-256 of each file as it was released, and of the canonical entries that must be read from it."""
