@@ -215,6 +215,12 @@ class Painted(Message, frozen=True):
     call_ids: tuple[str, ...]
 
 
+class OutOfSight(Message, frozen=True):
+    """Not a row of these cards is on the screen any more: the person has scrolled away from them."""
+
+    call_ids: tuple[str, ...]
+
+
 class Notice(Message, frozen=True):
     """Something about the start that the person should know: one transcript row."""
 

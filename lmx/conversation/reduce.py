@@ -231,6 +231,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Listed: lambda step, m: menus.listed(step, m.index),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
+    msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),
 }

@@ -317,6 +317,10 @@ class LmxApp(TerminalApp, inherit_bindings=False):
 
     def on_transcript_view_moved(self, event: TranscriptView.Moved) -> None:
         self.main.draw_pill()
+        seen = [card for card in self.state.cards if card.painted is not None] if not event.follow else []
+        hidden = tuple(card.call.id for card in seen if not self.main.transcript.shows(card.key))
+        if hidden:
+            self.tell(msg.OutOfSight(hidden))
 
     def on_transcript_view_selected(self, event: TranscriptView.Selected) -> None:
         if len(event.text.encode("utf-8", "replace")) > CLIPBOARD_BYTES:

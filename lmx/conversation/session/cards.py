@@ -79,6 +79,14 @@ def painted(step: Step, call_ids: tuple[str, ...]) -> None:
             _put(step, replace(card, painted=step.now))
 
 
+def out_of_sight(step: Step, call_ids: tuple[str, ...]) -> None:
+    """What cannot be seen takes no answer, and has to be looked at anew."""
+    for card in step.state.cards:
+        if card.call.id in call_ids:
+            _put(step, replace(card, painted=None))
+    step.do(fx.Watch(call_ids))
+
+
 def decided(step: Step, call_id: str, status: str) -> None:
     """The engine recorded a decision, whoever made it (GEN-3): the card goes, and the next one in front starts its time."""
     card = _card(step, call_id)

@@ -121,6 +121,11 @@ class TranscriptView(Widget):
         rows = self._visible()
         return (self.flow.entries[rows[0].block].block.key, rows[0].piece, rows[0].row) if rows else None
 
+    def shows(self, key: str) -> bool:
+        """Is a row of this block in sight?"""
+        number = self.flow.number_of(key)
+        return any(place.block == number for place in self._visible())
+
     def scroll_rows(self, rows: int) -> None:
         """Down for positive, up for negative numbers."""
         self.flow.scroll(rows)

@@ -94,6 +94,29 @@ async def test_apr_4_a_card_out_of_sight_takes_no_answer(tmp_path):
         await shown.until("✓ Ran touch ran")
 
 
+async def test_apr_4_a_card_that_was_scrolled_away_takes_no_answer(tmp_path):
+    """APR-4: that it was on the screen once is not enough; a row of it in sight is, for a tall one is read by scrolling."""
+    host = FakeHost(tmp_path, [complete("line\n\n" * 60), tool_call("bash", {"command": "touch ran"}), complete("ok")])
+    async with screen(host) as shown:
+        await shown.say("a")
+        await shown.until("1 req")
+        await shown.say("b")
+        await asks(shown)
+        await shown.pilot.press("shift+up")
+        await shown.until("rows below")
+        assert shown.app.state.cards[0].painted is not None
+        await shown.pilot.press("ctrl+home")
+        await shown.when(lambda: shown.app.state.cards[0].painted is None, "out of sight")
+        shown.later(10_000)
+        await shown.pilot.press("alt+a")
+        assert not shown.app.state.cards[0].answered
+        await shown.pilot.press("ctrl+end")
+        await asks(shown)
+        shown.later(500)
+        await shown.pilot.press("alt+a")
+        await shown.until("✓ Ran touch ran")
+
+
 async def test_a_takes_the_suggestion_and_the_mode_changes(tmp_path):
     """APR-3, APR-9: edits of this directory run by themselves from then on."""
     writes = [tool_call("write", {"path": f"{name}.txt", "content": "x\n"}) for name in "ab"]
