@@ -216,7 +216,7 @@ def test_stream_json_says_all_on_one_stream(program: Program) -> None:
     told = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
     assert done.stderr == "" and told[0]["type"] == "session" and told[-1]["type"] == "result"
     assert [event["type"] for event in told if event["type"] != "text"] == [
-        *("session", "tool_call", "tool_result", "notice", "result")
+        *("session", "notice", "tool_call", "tool_result", "notice", "result")
     ]
     assert told[-1]["refused"] == 1 and "--permission-mode" in told[-2]["text"] and told[-1]["exit_status"] == 0
 
