@@ -81,7 +81,8 @@ def test_c1_83_an_unknown_id_is_a_usage_mistake(tmp_path, call):
     """C1-83: status 2, and the sentence names ids that there are."""
     id, ids = record(tmp_path)
     more = {"tty": False} if call is request else {}
-    for wrong in ("nothing", ids[0][-3:], os.path.commonprefix(ids)):
+    fits_several = ids[0][:6]  # the first six characters of an id are the same for minutes
+    for wrong in ("nothing", ids[0][-3:], fits_several):
         with pytest.raises(CommandError) as refused:
             call(id, wrong, sessions_dir=tmp_path, out=io.StringIO(), **more)
         assert refused.value.status == 2
