@@ -15,17 +15,26 @@ from typing import Any
 from lmx.config import schema
 from lmx.exit_status import CommandError
 
+MAX_BYTES = 16 * 1024 * 1024
+
 
 def read(path: Path) -> dict[str, Any] | None:
     """The parsed file, or None where there is none. Raises CommandError (status 2) for one that must not be used."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
             mode = os.fstat(file.fileno()).st_mode
-            data = file.read()
-    except FileNotFoundError:
+            os.set_blocking(file.fileno(), True)
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        if path.is_symlink():  # what the person had set is not in force: to go on without it would be looser
+            raise _bad(path, f"cannot be read: it is a link to {path.readlink()}, and nothing is there") from error
         return None
     except OSError as error:
         raise _bad(path, f"cannot be read: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise _bad(path, f"is larger than {MAX_BYTES:,} bytes")
+    if stat.S_ISFIFO(mode) and not data:
+        raise _bad(path, "is a pipe that brings nothing")
     others = stat.S_IMODE(mode) & (stat.S_IWGRP | stat.S_IWOTH)
     if others and stat.S_ISREG(mode):
         raise _bad(path, f"can be changed by other users; run: chmod 600 {path}")
@@ -34,6 +43,11 @@ def read(path: Path) -> dict[str, Any] | None:
     if readable and stat.S_ISREG(mode) and _holds_key(document):
         raise _bad(path, f"holds an API key and can be read by other users; run: chmod 600 {path}")
     return document
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Opens without waiting: a pipe nobody writes to would hold up the start for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _parse(path: Path, data: bytes) -> dict[str, Any]:
@@ -84,7 +98,7 @@ def _holds_key(value: Any) -> bool:
 
 def create(path: Path) -> str | None:
     """Writes the commented template where no file is (0600 in 0700). Returns why not, if it could not."""
-    if path.exists():
+    if path.exists() or path.is_symlink():
         return None
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -156,7 +156,16 @@ def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict
 
 
 def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
-    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "context_window", "system", "effort"):
+    for name in (
+        "model",
+        "base_url",
+        "sessions_dir",
+        "max_turns",
+        "max_requests",
+        "context_window",
+        "system",
+        "effort",
+    ):
         text = flags.get(name)
         if text is not None:
             values[name] = _read(name, text, f"--{name.replace('_', '-')}")

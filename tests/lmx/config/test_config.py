@@ -159,10 +159,41 @@ def test_an_unreadable_file_stops_the_start(tmp_path: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, "max_turns = 3")
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(CommandError, match="Permission denied") as caught:
         files.read(path)
     assert caught.value.status == 2
+
+
+def test_a_link_to_nothing_a_silent_pipe_and_an_endless_file_stop_the_start(tmp_path: Path) -> None:
+    """C10-16, case C29: the person's settings are not in force, so there is no going on without them."""
+    (tmp_path / "dangling").symlink_to("gone")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for name, fact in (
+        ("dangling", "link to gone"),
+        ("loop", "cannot be read"),
+        ("pipe", "pipe"),
+        ("endless", "larger"),
+    ):
+        with pytest.raises(CommandError, match=fact) as caught:
+            files.read(tmp_path / name)
+        assert caught.value.status == 2 and str(tmp_path / name) in str(caught.value)
+        assert files.create(tmp_path / name) is None
+    with pytest.raises(CommandError, match="nothing is there"):
+        (tmp_path / ".lmx").mkdir()
+        (tmp_path / ".lmx" / "config.toml").symlink_to("gone")
+        load(tmp_path)
+
+
+def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
+    """`--config <(...)`."""
+    reader, writer = os.pipe()
+    os.write(writer, b"max_turns = 3")
+    os.close(writer)
+    assert files.read(Path(f"/dev/fd/{reader}")) == {"max_turns": 3}
+    os.close(reader)
 
 
 def test_bytes_that_are_no_text_stop_the_start(tmp_path: Path) -> None:
