@@ -218,7 +218,7 @@ async def test_the_menus(tmp_path):
     async with screen(host) as shown:
         before = shown.rows()[:3]
         await shown.type("/")
-        assert "› /help" in shown.text() and "/quit" in shown.text() and shown.rows()[:3] == before
+        assert "› /help" in shown.text() and "/model" in shown.text() and shown.rows()[:3] == before
         await shown.type("mod")
         await shown.pilot.press("enter")
         await shown.until("scripted:other")
