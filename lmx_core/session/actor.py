@@ -30,7 +30,6 @@ from lmx_core.session.approvals import Approvals
 from lmx_core.session.compact import Compacting
 from lmx_core.session.end import Interrupted, Retry
 from lmx_core.session.evidence import Evidence
-from lmx_core.session.files import SeenFiles
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
@@ -40,6 +39,7 @@ from lmx_core.session.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.subscribers import Subscribers
 from lmx_core.stores.base import AsyncStore
+from lmx_core.tools.seen import SeenFiles
 from lmx_core.transcript.audit import request_payload
 from lmx_core.turn.budget import Limits
 from lmx_core.turn.effects import EffectHost, EffectOutcome, Hook

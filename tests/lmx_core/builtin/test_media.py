@@ -13,7 +13,7 @@ from support import tool_calls
 from lmx_core.builtin.read import Read
 from lmx_core.calls import Outcome
 from lmx_core.environment.local import LocalEnvironment
-from lmx_core.session.files import SeenFiles
+from lmx_core.tools.seen import SeenFiles
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,7 +12,7 @@ from support import tool_calls
 from lmx_core.builtin.read import OUTPUT_BYTES, Read
 from lmx_core.calls import Outcome
 from lmx_core.environment.base import FileError
-from lmx_core.session.files import SeenFiles
+from lmx_core.tools.seen import SeenFiles
 
 pytestmark = pytest.mark.asyncio
 

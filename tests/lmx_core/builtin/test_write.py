@@ -12,7 +12,7 @@ from lmx_core.builtin.edit import Edit
 from lmx_core.builtin.read import Read
 from lmx_core.builtin.write import Write
 from lmx_core.calls import Outcome
-from lmx_core.session.files import SeenFiles
+from lmx_core.tools.seen import SeenFiles
 
 pytestmark = pytest.mark.asyncio
 
