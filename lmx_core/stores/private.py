@@ -7,6 +7,7 @@ learn what is written nor have another file overwritten. A filesystem that knows
 from __future__ import annotations
 
 import errno
+import errno
 import os
 import secrets
 import stat
@@ -22,7 +23,10 @@ _NO_LINKS = frozenset(
 
 def make_directory(path: Path) -> None:
     """Makes a missing directory 0700, its parents by the umask; one that is there keeps its mode."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:  # said of a file that stands in its place, and understood by nobody
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
 
 
 def tighten(fd: int) -> None:

@@ -282,3 +282,11 @@ def test_tk_1_a_memory_store_locks_too():
         store.lock("one")
     store.unlock("one", token)
     store.lock("one")
+
+
+def test_a_file_in_the_place_of_the_directory_is_named_as_such(tmp_path):
+    """C10-28."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="Not a directory"):
+        JSONLStore(tmp_path / "file").lock("one")
+    assert (tmp_path / "file").read_text() == ""
