@@ -7,7 +7,6 @@ learn what is written nor have another file overwritten. A filesystem that knows
 from __future__ import annotations
 
 import errno
-import errno
 import os
 import secrets
 import stat
