@@ -220,7 +220,9 @@ async def test_c8_14_an_overflow_before_output_is_compacted_once_and_sent_once_m
         assert w.of("compaction")[0]["trigger"] == "overflow" and not w.of("error")
         await long_enough(w, 3)
         refused["left"], refused["at"] = 2, 0
-        await w.session.await_prompt("refused twice")
+        async with w.session.subscribe() as heard:
+            await w.session.await_prompt("refused twice")
+            assert len(events_of(heard.get_nowait_all(), "context_recovery")) == 1
         assert w.of("error")[-1]["reason"] == "too long" and len(model.summaries) == 2
         async with w.session.subscribe() as heard:
             await w.session.await_prompt("after it")
