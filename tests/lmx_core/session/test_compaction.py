@@ -372,6 +372,8 @@ async def test_met_7_busy_budget_timeout_and_cancel():
         await w.session.cancel()
         with pytest.raises(Cancelled):
             await waiting
+        reasons = ("timed_out", "cancelled")
+        assert w.of("cancelled") == [{"reason": reason, "trigger": "request"} for reason in reasons]
         assert not w.of("compaction")
         assert (await w.session.await_prompt("hi")).stop_reason == "stop"
         assert {"go", "prompt 0", "hi"} <= {str(e.payload.get("text")) for e in model.requests[-1].entries}
