@@ -171,7 +171,7 @@ class Projection:
         self._sendable, self.head, self._sent, self._answer = [*head, *kept], len(head), None, None
         self._after_gap &= {entry.id for entry in kept}
         self._after_gap.update(entry.id for entry in kept[:1])
-        self._left_out = not kept
+        self._left_out = self._left_out or not kept
         self.weight = sum(map(weight, self._sendable))
         for old in self._old:
             old.restart()

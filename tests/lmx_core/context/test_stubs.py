@@ -16,7 +16,7 @@ from lmx_core.context.patience import Patience
 from lmx_core.context.project import Projection
 from lmx_core.context.stubs import Rules, Stubs
 from lmx_core.context.window import Measured, forecast, planning, weight
-from lmx_core.transcript.audit import Sent
+from lmx_core.transcript.audit import Sent, entry_ids
 
 SMALL = Rules(stubs=Stubs(keep=4, batch=3, min_bytes=20), keep_attachments=2, keep_media=2)
 
@@ -172,6 +172,7 @@ def test_co_4_cp_3_whatever_was_cut_calls_have_results_and_the_account_agrees(st
         open_calls = [call["id"] for call in entry.payload.get("tool_calls", ())]
     assert not open_calls
     assert live.sent.summary()["digest"] == Sent.of(live.entries()).summary()["digest"]
+    assert entry_ids(talk.entries, {"entries": live.sent.summary()}) == [entry.id for entry in live.entries()]
     assert live.weight == sum(map(weight, live.entries()))
     assert live.account(live.entries()[:3]).summary()["count"] == len([e for e in live.entries()[:3] if not e.meta])
 
