@@ -5,12 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parent))
-
-pytest.importorskip("pexpect")
-pytest.importorskip("pyte")
 
 
 def test_t11_a_whole_sitting_on_a_real_terminal(tmp_path):
