@@ -6,7 +6,7 @@ what it leaves out is inherited (EX-8). An override that raises is an error of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmx_core.calls import ToolCall
@@ -14,6 +14,10 @@ from lmx_core.calls import ToolCall
 
 class Messages:
     """What the engine says by itself. Sentences state what happened; they are not recorded as settings."""
+
+    def tools_changed(self, names: Sequence[str]) -> str:
+        """`names` are the tools in force from now on, in their order."""
+        return f"The tools of this session were changed. Available now: {', '.join(names) or 'none'}."
 
     def approval_timed_out(self, ms: float) -> str:
         return f"Nobody answered the request for approval within {_seconds(ms)}, so the call was not run."
@@ -33,6 +37,13 @@ class Messages:
 
     def cycling(self, calls: int) -> str:
         return f"Stopped: most of the last {calls} calls repeated earlier ones with the same answers."
+
+    def aside_denied(self, call: ToolCall) -> str:
+        return f"The call of {call.name} was not run: this request takes an answer in words, without tools."
+
+    def attachments_refreshed(self, paths: Sequence[str]) -> str:
+        """The text of the prompt that attaches changed files anew; `paths` name them, each once."""
+        return f"These attachments have changed; this is what they hold now: {', '.join(paths)}"
 
     def lost_call(self, call: ToolCall) -> str:
         return (

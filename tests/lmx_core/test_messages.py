@@ -21,6 +21,8 @@ ARGUMENTS: dict[str, Any] = {
     "calls": 8,
     "call": CALL,
     "reason": "KeyError",
+    "names": ["read", "grep"],
+    "paths": ["src/app.py"],
 }
 
 
