@@ -25,16 +25,16 @@ from lmx_core.hooks.base import HookChain, HookContext
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
-from lmx_core.session import compact
 from lmx_core.session.approvals import Approvals
-from lmx_core.session.compact import Compacting
-from lmx_core.session.end import Interrupted, Retry
 from lmx_core.session.evidence import Evidence
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
+from lmx_core.session.prompt import compact
+from lmx_core.session.prompt.compact import Compacting
+from lmx_core.session.prompt.end import Interrupted, Retry
+from lmx_core.session.prompt.run import Run
 from lmx_core.session.room import Room
-from lmx_core.session.run import Run
 from lmx_core.session.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.subscribers import Subscribers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lmx_core import events
 from lmx_core.entry import Entry, format_time
 from lmx_core.request import Request
-from lmx_core.session.end import End
+from lmx_core.session.prompt.end import End
 from lmx_core.transcript.manifest import degraded_evidence, harness_snapshot, run_evidence
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ class Work:
 
     def __init__(self, host: EffectHost, inbox: Inbox, in_flight: set[Ticket], *, session_id: str, run_id: str):
         self._host, self._inbox = host, inbox
-        self._session_id, self._run_id = session_id, run_id
+        self._session_id, self.run_id = session_id, run_id
         self._numbers = itertools.count(1)
         self.in_flight = in_flight
 
@@ -106,7 +106,7 @@ class Work:
         """
         key = EffectKey(
             session_id=self._session_id,
-            run_id=self._run_id,
+            run_id=self.run_id,
             turn=turn,
             kind=effect.kind,
             number=next(self._numbers),

@@ -18,8 +18,8 @@ from lmx_core.context.compaction import closing_message
 from lmx_core.entry import Entry
 from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure, NothingToDo
 from lmx_core.request import Done, Error, ProviderEvent, Request
-from lmx_core.session.end import Interrupted, settle
 from lmx_core.session.inbox import Work
+from lmx_core.session.prompt.end import Interrupted, settle
 from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
 

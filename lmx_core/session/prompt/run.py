@@ -1,0 +1,170 @@
+"""One prompt, from the person's words to `finished`: a function a step (core.md 4.2).
+
+It runs in the actor's task. Wherever it waits for work it serves the inbox, so a person may steer, answer, look or cancel at
+any moment; it is interrupted there and nowhere else, never between an append and what follows from it. What it waits for is
+always an effect of the session's host: nothing here calls a provider, a tool or a hook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from lmx_core import events
+from lmx_core.calls import Outcome, ToolCall
+from lmx_core.context import references
+from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
+from lmx_core.session.prompt.asking import Asking
+from lmx_core.session.prompt.calls import Calls
+from lmx_core.session.prompt.end import End, Ended, Interrupted, error_payload, settle, told
+from lmx_core.session.prompt.steps import Steps
+from lmx_core.turn.effects import Finished, ReadReferences, RunTools
+from lmx_core.turn.guard import Record, Stop
+from lmx_core.verdict import Deny
+
+if TYPE_CHECKING:
+    from lmx_core.session.actor import Actor
+
+log = logging.getLogger("lmx_core")
+
+
+class Run:
+    """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does."""
+
+    def __init__(self, actor: Actor, text: str, typed: str | None = None):
+        loop = asyncio.get_running_loop()
+        self.id = actor.ledger.new_id()
+        self.started: asyncio.Future[None] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text, typed
+        self._steps = Steps(actor, self.id)
+        self._asking, self._calls = Asking(self._steps), Calls(self._steps)
+        self._first_seq = 0
+        self._record = Record()
+        self._stop_hook_active = False
+
+    @property
+    def request_id(self) -> str | None:
+        """The newest request's."""
+        return self._asking.request_id
+
+    def call(self, call_id: str) -> ToolCall | None:
+        """The call of this id if it is running."""
+        return self._calls.open(call_id)
+
+    async def go(self) -> None:
+        """Steps 1 to 12."""
+        try:
+            prompt = await self._expanded(await self._admitted())
+        except (HookDenied, HookFailed, Interrupted) as refusal:
+            self._refuse(refusal)
+            return
+        self._first_seq = len(self._ledger.entries)
+        await self._ledger.append("user", prompt)
+        settle(self.started)
+        try:
+            end = await self._turns_until_the_end()
+        except Ended as ended:
+            end = ended.end
+        except Interrupted as interruption:
+            end = await self._interrupted(interruption)
+        await self._finish(end)
+
+    # -- before it begins
+
+    async def _admitted(self) -> str:
+        """Step 1: `user_prompt` hooks may refuse the prompt or rewrite it."""
+        text: str = await self._steps.hook("user_prompt", self._text, unless_hooked=self._text)
+        return text
+
+    async def _expanded(self, text: str) -> dict[str, Any]:
+        """Step 2: the payload of the prompt's entry, with what its `@` refer to; without, where reading that breaks."""
+        if not (found := references.within(text, self._typed)):
+            return {"text": text}
+        outcome = await self._steps.do(ReadReferences(references=found, model=self._actor.settings.model))
+        if outcome.error is not None:
+            name = type(outcome.error).__name__
+            log.warning("the references of a prompt could not be read (%s); it goes without them", name)
+            return {"text": text}
+        return {"text": text, "attachments": outcome.value} if outcome.value else {"text": text}
+
+    def _refuse(self, why: HookDenied | HookFailed | Interrupted) -> None:
+        """Nothing was written and nothing is announced: the prompt never began."""
+        self._steps.work.abandon()
+        self._actor.run = None
+        settle(self.started, Cancelled() if isinstance(why, Interrupted) else why)
+        settle(self.ended)
+
+    # -- the loop
+
+    async def _turns_until_the_end(self) -> End:
+        """Ask, run what was called, ask again, until an answer is final."""
+        while True:
+            answer = await self._asking.answered()
+            if isinstance(answer, RunTools):
+                outcomes = await self._calls.run(answer)
+                self._ask_guard(outcomes)
+            elif (end := await self._final(answer)) is not None:
+                return end
+
+    def _ask_guard(self, outcomes: list[Outcome]) -> None:
+        """Ends the prompt when it goes in circles (GU-1)."""
+        self._record = self._record.settled(outcomes)
+        view = self._record.view(
+            turns_taken=self._steps.turns, max_turns=self._actor.limits.max_turns, messages=self._actor.messages
+        )
+        verdict = self._actor.guard.decide(view)
+        if isinstance(verdict, Stop):
+            failure = Failure(code=verdict.reason, message=verdict.message)
+            raise Ended(End(stop_reason=verdict.reason, failure=failure))
+
+    # -- the end
+
+    async def _final(self, answer: Finished) -> End | None:
+        """Step 11: the end, or None when a steer or a stop hook has more to say."""
+        if self._steered():
+            return None
+        objection = await self._steps.hook(
+            "stop", answer.stop_reason, unless_hooked=None, stop_hook_active=self._stop_hook_active
+        )
+        if isinstance(objection, Deny):
+            if (refusal := self._steps.refusal()) is not None:
+                return self._steps.budget_end(refusal)
+            await self._ledger.append("user", {"text": objection.reason, "stop_hook": True})
+            self._stop_hook_active = True
+            return None
+        await self._actor.catch_up()
+        return None if self._steered() else End(stop_reason=answer.stop_reason)
+
+    def _steered(self) -> bool:
+        return bool(self._actor.steers.waiting) and self._steps.refusal() is None
+
+    async def _interrupted(self, interruption: Interrupted) -> End:
+        """Cancelled: what was said is kept, every open call gets its one result, nothing that comes later counts (MET-5)."""
+        self._steps.work.abandon()
+        await self._asking.interrupt()
+        await self._calls.interrupt(session_over=interruption.session_over)
+        await self._ledger.append("cancelled", {"reason": interruption.reason})
+        return End(stop_reason=interruption.reason)
+
+    async def _finish(self, end: End) -> None:
+        """Step 12: failure and evidence are written; then what was not delivered, where the window stands, and the end."""
+        actor = self._actor
+        if end.failure is not None:
+            await self._ledger.append("error", error_payload(end))
+            actor.emit(told(end.failure))
+            actor.observe("error", end.failure)
+        self._ledger.settle()
+        await actor.evidence.finish(self.id, self._first_seq, end)
+        actor.run = None
+        for text in actor.steers.take():
+            actor.emit(events.SteerDropped(text=text))
+        actor.emit(actor.room.position())
+        actor.emit(events.Finished(stop_reason=end.stop_reason, detail=end.detail))
+        settle(self.ended)
+
+    def fail(self, error: Exception) -> None:
+        """The session died under this prompt: whoever waits for it is told."""
+        settle(self.started, error)
+        settle(self.ended, error)
