@@ -14,13 +14,14 @@ from support.raw_server import answering, closed_port, read_request, response, s
 
 from lmx_core.errors import ConfigError
 from lmx_core.providers import base
-from lmx_core.providers.default import DefaultProvider, Route
+from lmx_core.providers.default import DefaultProvider
+from lmx_core.providers.route import Route
 from lmx_core.request import ContextWindow
 
 
 def route(spec: str = "openai:m", **options: Any) -> Route:
     provider = DefaultProvider(**{"environ": {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}, **options})
-    return provider._route(spec)
+    return provider._routes.to(spec)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_ll_9_no_repr_shows_a_key() -> None:
     """LL-9, appendix D 9: neither the provider's nor that of anything it is made of."""
     provider = DefaultProvider(api_keys={"openai": KEY}, base_url=f"https://u:{KEY}@h/v1")
     assert repr(provider) == str(provider) == "DefaultProvider"
-    assert KEY not in repr(provider._route("openai:m")) and KEY not in repr(provider._route("openai:m").place)
+    assert KEY not in repr(provider._routes.to("openai:m")) and KEY not in repr(provider._routes.to("openai:m").place)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from support.mock_llm import MockLLM
 
 from lmx_core.providers import base, models
 from lmx_core.providers.catalog import PROVIDERS
-from lmx_core.providers.default import DefaultProvider, Route
+from lmx_core.providers.default import DefaultProvider
 from lmx_core.providers.models import Price
+from lmx_core.providers.route import Route
 from lmx_core.providers.scripted import Scripted
 from lmx_core.providers.wire.base import Target
 from lmx_core.providers.wire.openai_responses import OpenAIResponses
@@ -33,7 +34,7 @@ def provider(**options: Any) -> DefaultProvider:
 
 
 def route(spec: str, **options: Any) -> Route:
-    return provider(**options)._route(spec)
+    return provider(**options)._routes.to(spec)
 
 
 # --- prices ----------------------------------------------------------------------------------------------------------

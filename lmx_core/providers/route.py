@@ -1,0 +1,183 @@
+"""Where a request goes: the provider a spec names, its address, its key and its protocol (PV-6, GW-1).
+
+Keys are looked up here and nowhere else, stay out of `os.environ`, and leave only as a header. Nothing is asked and nothing is
+sent: a wrong spec or a missing key is known before a session exists (PV-5).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+from lmx_core.errors import ConfigError, Failure
+from lmx_core.providers import catalog, models
+from lmx_core.providers.base import parse_spec
+from lmx_core.providers.catalog import ProviderInfo
+from lmx_core.providers.failures import AttemptFailed, Place
+from lmx_core.providers.wire.anthropic import AnthropicMessages
+from lmx_core.providers.wire.base import Target, Wire
+from lmx_core.providers.wire.ollama import OllamaChat
+from lmx_core.providers.wire.openai_chat import OpenAIChat
+from lmx_core.providers.wire.openai_responses import OpenAIResponses
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one request goes."""
+
+    info: ProviderInfo
+    target: Target
+    place: Place
+    wire: Wire
+    key: str | None
+
+    def __repr__(self) -> str:
+        return f"Route({self.place!r})"
+
+
+class Routes:
+    """The routes of one provider object. The options are those of `DefaultProvider`. Raises ConfigError for a base URL that
+    is none."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str | Mapping[str, str] | None,
+        api_keys: Mapping[str, str] | None,
+        environ: Mapping[str, str] | None,
+        local_max_tokens: int | None,
+    ):
+        for url in [base_url] if isinstance(base_url, str) else (base_url or {}).values():
+            split(url)
+        self._base_url, self._api_keys, self._environ = base_url, api_keys, environ
+        self._local_max_tokens = local_max_tokens
+        self._wires: dict[str, Wire] = {
+            wire.name: wire for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses())
+        }
+
+    def to(self, model: str) -> Route:
+        """The route of a spec. Raises AttemptFailed: `invalid_model`, `unknown_provider`, `missing_api_key`, `invalid_api_key`."""
+        try:
+            spec = parse_spec(model)
+        except ConfigError as error:
+            raise not_sent("invalid_model", str(error)) from None
+        info = catalog.BY_NAME.get(spec.provider)
+        if info is None:
+            raise not_sent("unknown_provider", catalog.unknown_provider(spec.provider))
+        base, custom = self._base(info)
+        parts = split(base)
+        key, source = self.key(info)
+        local = _is_loopback(parts)
+        self._check_key(info, key, source, needed=not (custom and local))
+        target = Target(
+            provider=info.vendor,
+            model=spec.model,
+            base_url=base,
+            custom=custom,
+            local_max_tokens=self._local_max_tokens if info.name == "ollama" else None,
+            facts=models.facts(info.vendor, spec.model),
+        )
+        return Route(
+            info=info,
+            target=target,
+            place=Place(
+                provider=info.name,
+                label=info.label,
+                origin=_origin(parts),
+                key_source=source,
+                model=spec.model,
+                local=local,
+                secrets=tuple(secret for secret in (key, parts.password) if secret),
+            ),
+            wire=self._wires[_wire(info, target)],
+            key=key,
+        )
+
+    def _base(self, info: ProviderInfo) -> tuple[str, bool]:
+        """The base URL, and whether it is another than the vendor's."""
+        given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.vendor)
+        if info.name != "ollama":
+            return (given, given.rstrip("/") != info.base_url) if given else (info.base_url, False)
+        host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
+        return host.rstrip("/"), bool(given)
+
+    def _environment(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def key(self, info: ProviderInfo) -> tuple[str | None, str]:
+        """The key and where it came from; an empty one is none (cli.md 8.4)."""
+        if self._api_keys is not None:
+            return self._api_keys.get(info.vendor, "").strip() or None, "the key it was given"
+        for variable in info.key_variables:
+            if key := self._environment().get(variable, "").strip():
+                return key, variable
+        return None, " or ".join(info.key_variables)
+
+    @staticmethod
+    def _check_key(info: ProviderInfo, key: str | None, source: str, *, needed: bool) -> None:
+        if key is None and needed and info.key_variables:
+            hint = f"{info.label} needs a key: set {' or '.join(info.key_variables)}"
+            raise not_sent("missing_api_key", hint, category="auth", provider=info.name)
+        if key is not None and not (key.isascii() and key.isprintable()):
+            text = f"{source} for {info.label} holds characters that no key has; paste it again"
+            raise not_sent("invalid_api_key", text, category="auth", provider=info.name)
+
+
+def _wire(info: ProviderInfo, target: Target) -> str:
+    """The protocol of a request (design.md section 4).
+
+    OpenAI itself is spoken to over Responses, of models that are known to speak it. Ollama is asked its own way at the daemon's
+    root, and over Chat Completions where the address is that of its `/v1`.
+    """
+    facts = target.facts
+    if info.name == "openai" and not target.custom and facts is not None and not facts.chat_only:
+        return "openai_responses"
+    if info.name == "ollama" and target.base_url.endswith("/v1"):
+        return "openai_chat"
+    return info.wire
+
+
+def not_sent(code: str, message: str, *, category: str = "other", provider: str | None = None) -> AttemptFailed:
+    failure = Failure(code=code, message=message, category=category, retryable=False, provider=provider)
+    return AttemptFailed(failure)
+
+
+def split(url: str) -> SplitResult:
+    """Raises ConfigError that does not repeat the URL: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment:
+        raise ConfigError("base_url must be an http or https URL such as http://localhost:8080/v1, without a query")
+    return parts
+
+
+def _origin(parts: SplitResult) -> str:
+    """Scheme, host and port: all of a URL that a message may show."""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+def _is_loopback(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
+def _ollama_host(value: str) -> str:
+    """`OLLAMA_HOST` as a URL: it may lack its scheme or its port, and `0.0.0.0` is where a daemon listens, not an address."""
+    value = value.strip()
+    if not value:
+        return ""
+    url = value if "://" in value else f"http://{value}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443}.get(parts.scheme, 80 if "://" in value else 11434)
+    except ValueError:
+        return ""
+    host = parts.hostname or "localhost"
+    host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}:{port}{parts.path}"
