@@ -61,7 +61,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import UnknownTools as UnknownTools
     from lmx_core.errors import UnsafeFork as UnsafeFork
     from lmx_core.harness.assemble import assemble as assemble
+    from lmx_core.harness.explain import diff as diff
     from lmx_core.harness.explain import explain as explain
+    from lmx_core.harness.extension import EXTENSION_API as EXTENSION_API
     from lmx_core.harness.extension import Extension as Extension
     from lmx_core.harness.harness import Harness as Harness
     from lmx_core.hooks.base import HookContext as HookContext
@@ -118,9 +120,9 @@ _HOME = {
     "lmx_core.session.subscribers": "Subscription",
     "lmx_core.options": "UNSET",
     "lmx_core.harness.harness": "Harness",
-    "lmx_core.harness.extension": "Extension",
+    "lmx_core.harness.extension": "EXTENSION_API Extension",
     "lmx_core.harness.assemble": "assemble",
-    "lmx_core.harness.explain": "explain",
+    "lmx_core.harness.explain": "diff explain",
     "lmx_core.hooks.base": "HookContext",
     "lmx_core.messages": "Messages",
     "lmx_core.turn.guard": "Guard",

@@ -29,9 +29,13 @@ LIMITS = (
     "compaction_window_cap",
     "context_window",
     "context_window_fallback",
+    "keep",
+    "keep_attachments",
+    "keep_media",
     "keep_recent_tokens",
     "max_requests",
     "max_turns",
+    "summary_max_bytes",
     "tool_output_bytes",
     "tool_timeout_ms",
 )
@@ -42,8 +46,9 @@ def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dic
     """A JSON-shaped report, version 1; `overrides` are the options a host will set by keyword, which win.
 
     Keys: `schema_version`, `tools` (name, origin, wrappers from the outside in, enabled, reason; as they would be sent),
-    `collisions` (names of two tools: such a session refuses to start), `settings`, `strategies` (import paths), `hooks` (names
-    by point), `extensions` (name, module, digest, options, changed_fields), `host_overrides` (names). Equal for equal input.
+    `collisions` (names of two tools: such a session refuses to start), `settings` (the limits; None is one that was lifted),
+    `strategies` (import paths), `hooks` (names by point), `extensions` (name, module, digest, options, changed_fields),
+    `host_overrides` (names). Equal for equal input.
     """
     overrides = overrides or {}
     options = harness.session_options() | {name: value for name, value in overrides.items() if value is not UNSET}
@@ -52,11 +57,23 @@ def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dic
         "schema_version": SCHEMA_VERSION,
         "tools": [_tool(tool, options.get("disabled_tools") or ()) for tool in tools],
         "collisions": _collisions(tools),
-        "settings": {name: _limit(options.get(name)) for name in LIMITS},
+        "settings": {name: _limit(options.get(name, UNSET)) for name in LIMITS},
         "strategies": {name: _strategy(options.get(name)) for name in STRATEGIES},
         "hooks": HookChain(options.get("hooks") or ()).names(),
         "extensions": [_extension(item) for item in harness.applied],
         "host_overrides": sorted(overrides),
+    }
+
+
+def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What two reports of `explain` differ in: the changed top-level keys, each with its `before` and its `after`.
+
+    A key that one of them lacks counts as None there. Equal reports give {}.
+    """
+    return {
+        key: {"before": before.get(key), "after": after.get(key)}
+        for key in [*before, *(key for key in after if key not in before)]
+        if before.get(key) != after.get(key)
     }
 
 
@@ -103,8 +120,8 @@ def _collisions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
     return [{"name": name, "origins": found} for name, found in sorted(origins.items()) if len(found) > 1]
 
 
-def _limit(value: Any) -> int | float | str:
-    if value is None:
+def _limit(value: Any) -> Any:
+    if value is UNSET:
         return DEFAULT
     return "forever" if value == FOREVER else value
 

@@ -10,6 +10,10 @@ from typing import Protocol, runtime_checkable
 
 from lmx_core.harness.harness import Harness
 
+EXTENSION_API = 1
+"""Raised when an extension that worked may stop working: a field or helper of `Harness` went away or means something else, or
+`apply` is called otherwise. What is added raises nothing. Each value and what came with it: CHANGELOG.md (EX-12)."""
+
 
 @runtime_checkable
 class Extension(Protocol):

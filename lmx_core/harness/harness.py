@@ -23,7 +23,8 @@ from lmx_core.options import OPTIONS, UNSET, UnsetType, refuse_unknown
 class Harness:
     """One field per option with the same name (docs/reference/harness.md), then those that only a host reads.
 
-    A field nobody set is None, or `UNSET` for `system` and `reasoning_effort`, where None itself means something (HA-2).
+    A field nobody set is None, or `UNSET` for `system`, `reasoning_effort` and `compact_at`, where None itself means
+    something (HA-2).
     Sequences and mappings are replaced, never changed in place.
     """
 
@@ -48,7 +49,7 @@ class Harness:
     input_modalities: Sequence[str] | None = None
     compaction: Compaction | None = None
     auto_compaction: bool | None = None
-    compact_at: float | None = None
+    compact_at: float | UnsetType | None = UNSET
     compaction_window_cap: int | None = None
     keep: float | None = None
     keep_recent_tokens: int | None = None

@@ -73,6 +73,10 @@ def json_object(value: Any) -> str | None:
     return None
 
 
+def json_object_or_none(value: Any) -> str | None:
+    return None if value is None or json_object(value) is None else "must be None or a dict that JSON can hold"
+
+
 def json_objects(value: Any) -> str | None:
     right = _is_list(value) and all(json_object(item) is None for item in value)
     return None if right else "must be a list of dicts that JSON can hold"

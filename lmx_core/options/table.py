@@ -76,6 +76,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     harness_context: dict[str, Any]
     correlation_ids: dict[str, Any]
     evidence_artifacts: list[dict[str, Any]]
+    harness_assembly: dict[str, Any] | None
     clock: Clock
 
     def __repr__(self) -> str:
@@ -124,6 +125,10 @@ def _valid(value: str | None) -> str | None:
 def _shaped(value: Mapping[str, Any]) -> dict[str, Any]:
     shaped: dict[str, Any] = json_shaped(dict(value))
     return shaped
+
+
+def _shaped_or_none(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if value is None else _shaped(value)
 
 
 def _nothing() -> None:
@@ -192,7 +197,7 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option(name="compaction", check=checks.strategy, default=StandardCompaction, harness=True),
         Option(name="auto_compaction", check=checks.flag, default=_constant(True), harness=True),
-        Option(name="compact_at", check=checks.fraction, default=_constant(0.8), harness=True),
+        Option(name="compact_at", check=checks.fraction, default=_constant(0.8), harness=True, absence=UNSET),
         Option(
             name="compaction_window_cap",
             check=checks.positive("tokens", none=True),
@@ -214,6 +219,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="harness_context", check=checks.json_object, default=dict, harness=True, adopt=_shaped),
         Option(name="correlation_ids", check=checks.json_object, default=dict, harness=True, adopt=_shaped),
         Option(name="evidence_artifacts", check=checks.json_objects, default=list, adopt=list),
+        Option(name="harness_assembly", check=checks.json_object_or_none, default=_nothing, adopt=_shaped_or_none),
         Option(name="clock", check=checks.clock, default=SystemClock),
     )
 }

@@ -48,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def record(self) -> dict[str, Any]:
         """The payload of a `session` entry (REC-1)."""
         options = self.options
+        assembly = {} if options.harness_assembly is None else {"harness_assembly": options.harness_assembly}
         return {
             "model": self.model,
             "system": options.system,
@@ -58,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "reasoning_effort": options.reasoning_effort,
             "cwd": str(options.cwd),
             "tool_profile": None,
+            **assembly,
         }
 
 

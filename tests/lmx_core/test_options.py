@@ -104,6 +104,7 @@ GOOD: dict[str, list[Any]] = {
     "harness_context": [{}, {"run": {"n": 1}}],
     "correlation_ids": [{}, {"ticket": "T-1"}],
     "evidence_artifacts": [[], [{"sha256": "00"}], ({"a": 1},)],
+    "harness_assembly": [None, {}, {"version": 1}],
     "clock": [SystemClock()],
 }
 
@@ -150,6 +151,7 @@ BAD: dict[str, list[Any]] = {
     "harness_context": [None, [], {"x": {1, 2}}],
     "correlation_ids": [None, "T-1", {1: 2}],
     "evidence_artifacts": [None, {}, ["a"], [{"x": object()}]],
+    "harness_assembly": [[], {1: 2}, {"x": object()}],
     "clock": [SystemClock, None, 7],
 }
 
@@ -221,6 +223,7 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "harness_context": {},
         "correlation_ids": {},
         "evidence_artifacts": [],
+        "harness_assembly": None,
     }
 
 
@@ -317,6 +320,7 @@ RECORDED = {
     "hooks": ["x"],
     "approval_timeout_ms": 1,
     "harness_context": {"x": 1},
+    "harness_assembly": {"version": 1},
 }
 
 LAYERED = {"system": st.sampled_from(["a", "b", None]), "reasoning_effort": st.sampled_from(["low", None, "high"])}
@@ -346,7 +350,8 @@ def test_pr_2_only_the_recorded_settings_come_back() -> None:
 
 def test_pr_3_nothing_of_the_host_is_restored() -> None:
     made = validate(layered({}, {}, {key: value for key, value in RECORDED.items() if key != "tools"}))
-    assert made.max_turns == 400 and made.hooks == [] and made.cwd == Path.cwd() and made.harness_context == {}
+    assert made.max_turns == 400 and made.hooks == [] and made.cwd == Path.cwd()
+    assert made.harness_context == {} and made.harness_assembly is None
 
 
 def test_pr_6_parameters_given_now_are_merged_over_the_restored_ones() -> None:
@@ -375,7 +380,7 @@ def test_ha_2_the_default_of_a_field_is_its_absence() -> None:
     """HA-2: None, or UNSET where None means something."""
     absences = {field.name: field.default for field in dataclasses.fields(Harness) if field.name in OPTIONS}
     assert absences == {name: OPTIONS[name].absence for name in absences}
-    assert {name for name, absence in absences.items() if absence is UNSET} == {"system", "reasoning_effort"}
+    assert {name for name, absence in absences.items() if absence is UNSET} == {"system", "compact_at", "reasoning_effort"}
 
 
 def test_the_clock_of_a_test_is_a_clock() -> None:

@@ -121,6 +121,7 @@ WRONG = {
     "transcript_dedup": 1,
     "transcript_lock": "yes",
     "harness_context": [],
+    "harness_assembly": [],
     "clock": "noon",
 }
 

@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = """
     Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout BudgetExceeded Busy Cancelled Clock
     Compaction CompactionFailed ConfigError Decision StandardCompaction
-    DefaultProvider Deny Descriptor Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback
+    DefaultProvider Deny Descriptor EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback
     Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore LmxError
     LocalEnvironment ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider Request Result
     Rewrite Runtime SQLiteStore Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout Store StoreError
     StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolsDisallowed
     TranscriptNotFound TranscriptUnreadable UNSET UnknownCall UnknownEntry UnknownTools UnsafeFork Usage assemble
-    default_tools explain fork parse_spec replay_request resume_session run run_in_thread search_tools start_session
+    default_tools diff explain fork parse_spec replay_request resume_session run run_in_thread search_tools start_session
 """.split()
 
 HEAVY = "httpx2 textual typer rich pydantic litellm mcp pexpect sqlite3 anyio".split()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from lmx_core.clock import FOREVER
 from lmx_core.harness.assemble import assemble
-from lmx_core.harness.explain import LIMITS, explain
+from lmx_core.harness.explain import LIMITS, diff, explain
 from lmx_core.harness.harness import OPTION_FIELDS, Harness
 from lmx_core.messages import Messages
+from lmx_core.options import UNSET
 
 CANARY = "canary-4471"
 
@@ -117,5 +119,28 @@ def test_a_tool_that_no_session_would_take_is_told_as_such() -> None:
     assert explain(Harness.new(tools=[broken]))["tools"][0]["origin"] == "invalid"
 
 
-def test_every_limit_is_a_field() -> None:
-    assert set(LIMITS) <= set(OPTION_FIELDS)
+def test_ex_7_a_lifted_limit_is_not_the_default() -> None:
+    """EX-7: `session_default` is for what nobody set; None that was set means no limit, and a host's word wins."""
+    told = explain(Harness.new(compact_at=None, max_requests=3), {"max_requests": None, "context_window": UNSET})
+    assert told["settings"]["compact_at"] is None and told["settings"]["max_requests"] is None
+    assert told["settings"]["context_window"] == told["settings"]["max_turns"] == "session_default"
+
+
+def test_ex_7_every_limit_is_told() -> None:
+    """EX-7: whatever field bounds something by number; a new one cannot be forgotten here."""
+    bounds = re.compile(r"max_\w+|keep(_\w+)?|\w+_(ms|bytes|cap)|context_window\w*|compact_at")
+    assert {name for name in OPTION_FIELDS if bounds.fullmatch(name)} == set(LIMITS)
+    assert list(LIMITS) == sorted(LIMITS)
+
+
+def test_ex_7_two_reports_are_told_apart_by_their_top_level_keys() -> None:
+    """EX-7: `diff` has what changed, each key with its `before` and `after`, and nothing else."""
+    plain = Harness.new(tools=[Tool("a")])
+    before, after = explain(plain), explain(assemble(plain, [(Private, {"key": CANARY})]))
+    changed = diff(before, after)
+    assert set(changed) == {"settings", "hooks", "extensions"}
+    assert changed["hooks"] == {"before": {}, "after": {"stop": ["named_hook"]}}
+    assert changed["settings"]["before"]["max_turns"] == "session_default"
+    assert changed["settings"]["after"]["max_turns"] == 9
+    assert diff(before, before) == {} and diff(after, explain(assemble(plain, [(Private, {"key": "x"})]))) == {}
+    assert diff({"a": 1}, {"b": 2}) == {"a": {"before": 1, "after": None}, "b": {"before": None, "after": 2}}

@@ -49,8 +49,8 @@ def test_ha_3_what_answers_for_a_session_is_no_field(name: str) -> None:
 def test_ha_2_unset_fields_and_those_of_the_host_are_no_options() -> None:
     assert Harness().session_options() == {}
     assert Harness.new(notices=["look"]).session_options() == {}
-    options = Harness.new(system=None, reasoning_effort=None, max_turns=5, tools=[]).session_options()
-    assert options == {"system": None, "reasoning_effort": None, "max_turns": 5, "tools": []}
+    given = {"system": None, "reasoning_effort": None, "compact_at": None, "max_turns": 5, "tools": []}
+    assert Harness.new(**given).session_options() == given
 
 
 def test_ha_4_the_prompt_is_made_before_it_is_changed() -> None:
