@@ -16,9 +16,9 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from lmx_core.context.stubs import without_files
-from lmx_core.context.window import weight
 from lmx_core.entry import Entry
 from lmx_core.transcript.replay import text_of
+from lmx_core.transcript.weight import weight
 
 FEWEST = 8
 """A conversation of fewer entries is not worth a summary (CO-3)."""

@@ -17,10 +17,10 @@ import msgspec
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context.compaction import Compaction, Prompts, StandardCompaction
 from lmx_core.context.stubs import Rules, sorts
-from lmx_core.context.window import weight
 from lmx_core.entry import Entry
 from lmx_core.transcript.audit import Sent
 from lmx_core.transcript.replay import calls_of, in_conversation
+from lmx_core.transcript.weight import weight
 
 Lost = Callable[[ToolCall], str]
 """What the model is told of a call whose result never reached the transcript."""

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 from lmx_core.entry import Entry
+from lmx_core.transcript.weight import MEDIA, attachments
 
 KEPT_FIELDS = ("call_id", "name", "error", "outcome")
 """What a stub keeps of its result. Evidence and attachments go."""
-MEDIA = ("image", "document")
 TOLD = ("error", "elided")
 """Kinds of attachments that are a sentence in the place of a file."""
 MEDIA_BATCH = 4
@@ -107,11 +107,6 @@ def _has_files(entry: Entry) -> bool:
 def media_paths(entry: Entry) -> list[str]:
     """The names of the images and documents that go out with an entry."""
     return [str(item.get("path") or "attachment") for item in attachments(entry) if item.get("kind") in MEDIA]
-
-
-def attachments(entry: Entry) -> list[dict[str, Any]]:
-    listed = entry.payload.get("attachments")
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def _stubbed(result: Entry, stubs: Stubs) -> Entry:

@@ -14,6 +14,7 @@ from lmx_core.context.compaction import Keep
 from lmx_core.context.patience import LONGEST, Patience
 from lmx_core.context.window import KnownModel, Measured, Window
 from lmx_core.request import Request, ToolSpec
+from lmx_core.transcript.weight import overhead, tokens_of, weight
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
@@ -67,7 +68,7 @@ class Room:
     def warn(self, request: Request) -> None:
         """Says once a model and window that it leaves too little beside instructions and tools (CW-3, EVT-21)."""
         tokens = self.known.window.tokens
-        fixed = window.tokens_of(self._fixed(request))
+        fixed = tokens_of(self._fixed(request))
         if tokens is None or tokens >= fixed + window.SMALLEST_ROOM or self._small == (request.model, tokens):
             return
         self._small = (request.model, tokens)
@@ -84,7 +85,7 @@ class Room:
     def position(self) -> events.ContextPosition:
         """Where the conversation stands in its window (EVT-13)."""
         actor = self._actor
-        fixed = window.overhead(self._options.system, actor.settings.specs)
+        fixed = overhead(self._options.system, actor.settings.specs)
         estimated = window.forecast(actor.ledger.projection.weight, fixed, actor.ledger.measured)
         return window.position(self.known.window.tokens, actor.ledger.last_usage, actor.ledger.spent, estimated)
 
@@ -104,13 +105,13 @@ class Room:
         projection = self._actor.ledger.projection
         if request.entries is projection.entries():
             return projection.weight
-        return sum(map(window.weight, request.entries))
+        return sum(map(weight, request.entries))
 
     def _fixed(self, request: Request) -> int:
         """Bytes of instructions and tools; they are the same objects in most requests."""
         system, tools, size = self._weighed
         if request.system is not system or request.tools is not tools:
-            size = window.overhead(request.system, request.tools)
+            size = overhead(request.system, request.tools)
             self._weighed = (request.system, request.tools, size)
         return size
 
@@ -126,7 +127,7 @@ class Room:
         if self.patience.wait:
             self.patience = self.patience.passed()
             return False
-        return forecast >= threshold > window.tokens_of(self._fixed(request))
+        return forecast >= threshold > tokens_of(self._fixed(request))
 
     def compacted(self, *, automatic: bool) -> None:
         """A summary stands for the earlier part; an automatic one is judged before the request after next."""
@@ -156,9 +157,9 @@ class Room:
                 window=self.known.window.tokens,
                 retry_in=LONGEST,
                 parts={
-                    "instructions": window.tokens_of(window.overhead(request.system, ())),
-                    "tools": window.tokens_of(window.overhead(None, request.tools)),
-                    "conversation": window.tokens_of(self._conversation(request)),
+                    "instructions": tokens_of(overhead(request.system, ())),
+                    "tools": tokens_of(overhead(None, request.tools)),
+                    "conversation": tokens_of(self._conversation(request)),
                 },
             )
         )

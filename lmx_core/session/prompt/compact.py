@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lmx_core import events
-from lmx_core.context import window
 from lmx_core.context.compaction import closing_message
 from lmx_core.entry import Entry
 from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure, NothingToDo
 from lmx_core.request import Done, Error, ProviderEvent, Request
 from lmx_core.session.inbox import Work
 from lmx_core.session.prompt.end import Interrupted, settle
+from lmx_core.transcript.weight import overhead
 from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
 
@@ -186,7 +186,7 @@ class Summarising:
         if sections is not None:
             payload["sections"] = sections
         await self._ledger.append("compaction", payload, usage=answer.usage)
-        fixed = window.overhead(self._options.system, self._actor.settings.specs)
+        fixed = overhead(self._options.system, self._actor.settings.specs)
         after = plan.forecast * (self._ledger.projection.weight + fixed) // max(1, plan.weight + fixed)
         told = events.Compacted(
             summary=answer.text,

@@ -8,9 +8,9 @@ import pytest
 
 from lmx_core.context.project import Projection
 from lmx_core.context.stubs import rules
-from lmx_core.context.window import weight
 from lmx_core.entry import Entry, make
 from lmx_core.messages import Messages
+from lmx_core.transcript.weight import weight
 
 IMAGE = {"kind": "image", "media_type": "image/png", "data": "aW1n" * 1_000_000, "path": "s.png", "bytes": 3_000_000}
 

@@ -15,8 +15,9 @@ from lmx_core.context.compaction import Keep, StandardCompaction, read_sections
 from lmx_core.context.patience import Patience
 from lmx_core.context.project import Projection
 from lmx_core.context.stubs import Rules, Stubs
-from lmx_core.context.window import Measured, forecast, planning, weight
+from lmx_core.context.window import Measured, forecast, planning
 from lmx_core.transcript.audit import Sent, entry_ids
+from lmx_core.transcript.weight import weight
 
 SMALL = Rules(stubs=Stubs(keep=4, batch=3, min_bytes=20), keep_attachments=2, keep_media=2)
 
