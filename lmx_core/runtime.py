@@ -17,6 +17,7 @@ from lmx_core.errors import ConfigError
 from lmx_core.session.actor import Actor
 from lmx_core.session.handle import Session
 from lmx_core.session.settings import Mount
+from lmx_core.telemetry import Telemetry
 
 log = logging.getLogger("lmx_core")
 
@@ -31,7 +32,8 @@ _mounted: dict[str, Runtime] = {}
 class Runtime:
     """`async with Runtime() as runtime:`, or `await runtime.start()` and `await runtime.stop()`.
 
-    `clock` is what sessions use that are not given their own. Bound to the event loop that started it.
+    `clock` is what sessions use that are not given their own; `telemetry` tells handlers what happens in it. Bound to the
+    event loop that started it.
     """
 
     def __init__(self, name: str = DEFAULT_NAME, *, clock: Clock | None = None):
@@ -40,6 +42,7 @@ class Runtime:
         if clock is not None and not isinstance(clock, Clock):
             raise ConfigError("clock= must be a Clock with now_ms and call_later")
         self.name, self.clock = name, clock
+        self.telemetry = Telemetry()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sessions: dict[Session, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -118,7 +121,7 @@ class Runtime:
             log.error("session %s crashed", session.id, exc_info=error)
 
     def mount(self) -> Mount:
-        return Mount(name=self.name, spawn=self.spawn, runtime=self)
+        return Mount(name=self.name, spawn=self.spawn, telemetry=self.telemetry, runtime=self)
 
 
 def find(runtime: Runtime | str) -> Runtime:

@@ -38,6 +38,7 @@ from lmx_core.session.room import Room
 from lmx_core.session.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.subscribers import Subscribers
+from lmx_core.session.telling import of_session
 from lmx_core.stores.base import AsyncStore
 from lmx_core.tools.seen import SeenFiles
 from lmx_core.transcript.audit import request_payload
@@ -138,6 +139,7 @@ class Actor:
             tool_context=self._tool_context,
             hook_context=self._hook_context,
             modalities=self.settings.options.input_modalities,
+            telemetry=self.mount.telemetry,
         )
 
     # -- its life
@@ -232,6 +234,7 @@ class Actor:
         if isinstance(message, Ask):
             self._asked = message
             await message.answer()
+            self._asked = None
         else:
             message.settle()
         if self._interrupt is not None:
@@ -244,7 +247,9 @@ class Actor:
             await self.serve()
 
     def work(self, run_id: str) -> Work:
-        return Work(self._host, self._inbox, self._in_flight, session_id=self.id, run_id=run_id)
+        """The effects of a run, in the context of whoever is asking for it now, if anybody is."""
+        context = None if self._asked is None else self._asked.context
+        return Work(self._host, self._inbox, self._in_flight, session_id=self.id, run_id=run_id, context=context)
 
     # -- what it is asked
 
@@ -269,6 +274,8 @@ class Actor:
 
     async def cancel(self, reason: str) -> asyncio.Future[None] | None:
         """The future of the end of the prompt, or None where none is at work."""
+        if self.run is not None:
+            self.mount.telemetry.tell("session.cancel", {**of_session(self.id), "request_id": self.run.request_id})
         return self._end_run(Interrupted(reason))
 
     async def stop(self, timeout_ms: float) -> None:

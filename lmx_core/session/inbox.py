@@ -11,6 +11,7 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import Context, copy_context
 from typing import Any
 
 from lmx_core.clock import Clock
@@ -21,10 +22,14 @@ Progress = Callable[[Any], None]
 
 
 class Ask:
-    """A question: `answer()` runs its handler in the actor's task and gives the asker what it returns or raises."""
+    """A question: `answer()` runs its handler in the actor's task and gives the asker what it returns or raises.
+
+    `context` is the asker's.
+    """
 
     def __init__(self, handler: Callable[[], Awaitable[Any]]):
         self._handler = handler
+        self.context = copy_context()
         self.reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     async def answer(self) -> None:
@@ -82,14 +87,25 @@ Inbox = asyncio.Queue[Ask | Report]
 class Work:
     """The effects of one run, numbered from 1 (EFF-1) and given up together.
 
-    `in_flight` is the session's: it holds every task that has not ended, also of runs that are over.
+    `in_flight` is the session's: it holds every task that has not ended, also of runs that are over. Effects are started in
+    `context`, that of whoever asked for the run: what a host keeps in context variables reaches its tools and its provider.
     """
 
-    def __init__(self, host: EffectHost, inbox: Inbox, in_flight: set[Ticket], *, session_id: str, run_id: str):
+    def __init__(
+        self,
+        host: EffectHost,
+        inbox: Inbox,
+        in_flight: set[Ticket],
+        *,
+        session_id: str,
+        run_id: str,
+        context: Context | None = None,
+    ):
         self._host, self._inbox = host, inbox
         self._session_id, self.run_id = session_id, run_id
         self._numbers = itertools.count(1)
         self.in_flight = in_flight
+        self.context = copy_context() if context is None else context
 
     def start(
         self,
@@ -119,7 +135,10 @@ class Work:
             if progress is not None and ticket.awaited and ticket.outcome is None:
                 progress(item)
 
-        ticket.running = self._host.start(key, effect, heard, lambda outcome: self.report(ticket, outcome, over=True))
+        def done(outcome: EffectOutcome) -> None:
+            self.report(ticket, outcome, over=True)
+
+        ticket.running = self.context.run(self._host.start, key, effect, heard, done)
         return ticket
 
     def report(self, ticket: Ticket, outcome: EffectOutcome, *, over: bool = False) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from lmx_core.calls import ToolContext
+from lmx_core.calls import Outcome, ToolCall, ToolContext
 from lmx_core.clock import Clock, sleep
 from lmx_core.context.attach import Attachment, attach
 from lmx_core.context.outbound import Outbound
@@ -18,7 +18,9 @@ from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
+from lmx_core.session.telling import Heard, of_model, of_session
 from lmx_core.tasks import Spawn
+from lmx_core.telemetry import Telemetry
 from lmx_core.tools import run as tools
 from lmx_core.tools.catalog import Catalog
 from lmx_core.turn.effects import (
@@ -54,29 +56,29 @@ class InlineEffectHost:
         spawn: Spawn,
         tool_context: Callable[[str], ToolContext],
         hook_context: Callable[..., HookContext],
+        telemetry: Telemetry,
         modalities: frozenset[str] | None = None,
     ):
         self._provider, self._catalog, self._hooks = provider, catalog, hooks
         self._messages, self._clock, self._spawn = messages, clock, spawn
         self._tool_context, self._hook_context = tool_context, hook_context
-        self._outbound = Outbound()
+        self._telemetry, self._outbound = telemetry, Outbound()
         self._modalities = modalities
         self._known_to_read: dict[str, frozenset[str]] = {}
 
     def start(
         self, key: EffectKey, effect: Effect, progress: Progress, done: Callable[[EffectOutcome], None]
     ) -> Running:
-        task = self._spawn(self._carry_out(effect, progress), kind=key.kind, id=str(key))
+        task = self._spawn(self._carry_out(key, effect, progress), kind=key.kind, id=str(key))
         task.add_done_callback(lambda ended: done(_outcome(ended)))
         return task
 
-    async def _carry_out(self, effect: Effect, progress: Progress) -> Any:
+    async def _carry_out(self, key: EffectKey, effect: Effect, progress: Progress) -> Any:
         match effect:
             case ModelCall(request):
-                return await providers.run(self._provider, self._to_send(request), progress)
+                return await self._ask(key, request, progress)
             case ToolAttempt(call):
-                context = self._tool_context(call.id)
-                return await tools.run(self._catalog, self._hooks, call, context, progress, messages=self._messages)
+                return await self._call(key, call, progress)
             case Hook():
                 return await self._hook(effect)
             case Sleep(ms):
@@ -86,6 +88,30 @@ class InlineEffectHost:
                 return window, await self._reads(model)
             case ReadReferences():
                 return await self._read(effect)
+
+    async def _ask(self, key: EffectKey, request: Request, progress: Progress) -> None:
+        id = request.context.get("request_id")
+        facts = {**of_session(key.session_id), "request_id": id, **of_model(request.model)}
+        span = self._telemetry.start("provider.request", facts)
+        try:
+            await providers.run(self._provider, self._to_send(request), Heard(span, progress) if span else progress)
+        finally:
+            span.stop(outcome="cancelled")  # unless it has ended otherwise
+
+    async def _call(self, key: EffectKey, call: ToolCall, progress: Progress) -> Outcome:
+        known = call.name if call.name in self._catalog.names else None  # any other name is the model's own words
+        facts = {**of_session(key.session_id), "call_id": call.id, "tool_name": known}
+        span = self._telemetry.start("tool.call", facts)
+        try:
+            context = self._tool_context(call.id)
+            outcome = await tools.run(self._catalog, self._hooks, call, context, progress, messages=self._messages)
+            span.note(outcome=outcome.outcome)
+            return outcome
+        except asyncio.CancelledError:
+            span.note(outcome="cancelled")
+            raise
+        finally:
+            span.stop()
 
     async def _read(self, asked: ReadReferences) -> list[Attachment]:
         context = self._tool_context("")

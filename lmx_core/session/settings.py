@@ -18,15 +18,19 @@ from lmx_core.environment.local import LocalEnvironment
 from lmx_core.options import Options
 from lmx_core.request import ToolSpec
 from lmx_core.tasks import Spawn
+from lmx_core.telemetry import Telemetry
 from lmx_core.tools.catalog import Catalog
 from lmx_core.transcript.audit import recordable
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session gets from the runtime it lives in: its name, how to start a task, and the runtime itself for hooks."""
+    """What a session gets from the runtime it lives in: its name, how to start a task, whom to tell what happens, and the
+    runtime itself for hooks.
+    """
 
     name: str
     spawn: Spawn
+    telemetry: Telemetry
     runtime: Any
 
 

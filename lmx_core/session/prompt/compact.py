@@ -19,6 +19,7 @@ from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure
 from lmx_core.request import Done, Error, ProviderEvent, Request
 from lmx_core.session.inbox import Work
 from lmx_core.session.prompt.end import Interrupted, settle
+from lmx_core.session.telling import watched
 from lmx_core.transcript.weight import overhead
 from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
@@ -80,9 +81,12 @@ class Summarising:
 
     async def go(self, plan: Plan) -> events.Compacted:
         """Raises CompactionFailed, and then nothing was cut, or Interrupted."""
-        self._actor.emit(events.CompactionPlanned(trigger=self._trigger, forecast=plan.forecast))
-        answer = await self._answered(plan)
-        return await self._written(plan, answer)
+        with watched(self._actor, self._work, "compaction", kind=self._trigger) as span:
+            self._actor.emit(events.CompactionPlanned(trigger=self._trigger, forecast=plan.forecast))
+            answer = await self._answered(plan)
+            summarised = await self._written(plan, answer)
+            span.note(outcome="ok", request_id=self.request_id)
+            return summarised
 
     async def _answered(self, plan: Plan) -> Answer:
         """Asks, and once more where the failure may pass (CO-6)."""

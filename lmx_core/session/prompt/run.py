@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from lmx_core import events
@@ -19,6 +20,8 @@ from lmx_core.session.prompt.asking import Asking
 from lmx_core.session.prompt.calls import Calls
 from lmx_core.session.prompt.end import End, Ended, Interrupted, error_payload, settle, told
 from lmx_core.session.prompt.steps import Steps
+from lmx_core.session.telling import of_answer, of_end, of_error, of_model, watched
+from lmx_core.telemetry import Span
 from lmx_core.turn.effects import Finished, ReadReferences, RunTools
 from lmx_core.turn.guard import Record, Stop
 from lmx_core.verdict import Deny
@@ -55,20 +58,30 @@ class Run:
 
     async def go(self) -> None:
         """Steps 1 to 12."""
+        with self._watched("session.prompt", kind="prompt", **of_model(self._actor.settings.model)) as span:
+            await self._go(span)
+
+    def _watched(self, what: str, **facts: object) -> AbstractContextManager[Span]:
+        return watched(self._actor, self._steps.work, what, **facts)
+
+    async def _go(self, span: Span) -> None:
         try:
             prompt = await self._expanded(await self._admitted())
         except (HookDenied, HookFailed, Interrupted) as refusal:
+            span.note(**of_error(refusal))
             self._refuse(refusal)
             return
         self._first_seq = len(self._ledger.entries)
         await self._ledger.append("user", prompt)
         settle(self.started)
+        cancelled = False
         try:
             end = await self._turns_until_the_end()
         except Ended as ended:
             end = ended.end
         except Interrupted as interruption:
-            end = await self._interrupted(interruption)
+            end, cancelled = await self._interrupted(interruption), True
+        span.note(**of_end(end, cancelled=cancelled))
         await self._finish(end)
 
     # -- before it begins
@@ -101,12 +114,19 @@ class Run:
     async def _turns_until_the_end(self) -> End:
         """Ask, run what was called, ask again, until an answer is final."""
         while True:
+            answer = await self._turn()
+            if isinstance(answer, Finished) and (end := await self._final(answer)) is not None:
+                return end
+
+    async def _turn(self) -> RunTools | Finished:
+        """One answer, and what it called."""
+        with self._watched("turn") as span:
             answer = await self._asking.answered()
+            span.note(request_id=self.request_id, **of_answer(answer))
             if isinstance(answer, RunTools):
                 outcomes = await self._calls.run(answer)
                 self._ask_guard(outcomes)
-            elif (end := await self._final(answer)) is not None:
-                return end
+            return answer
 
     def _ask_guard(self, outcomes: list[Outcome]) -> None:
         """Ends the prompt when it goes in circles (GU-1)."""
