@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -38,6 +38,7 @@ class DefaultProvider:
     - `local_max_tokens`: output limit of `ollama:` where the request sets none; None sends none (OL-1).
     - `ollama_window`: whether the daemon is asked about a model: its window, before the first request and after every answer
       (OL-3), and whether it reads images.
+    - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered.py`).
 
     Raises ConfigError for a base URL that is none. Its repr shows its name only.
     """
@@ -52,11 +53,13 @@ class DefaultProvider:
         idle_timeout_ms: int = 120_000,
         local_max_tokens: int | None = 16_384,
         ollama_window: bool = True,
+        calls_in_text: Collection[str] = ("local", "ollama"),
         clock: Clock | None = None,
     ):
         self._routes = Routes(base_url=base_url, api_keys=api_keys, environ=environ, local_max_tokens=local_max_tokens)
         self._idle_ms = idle_timeout_ms
         self._ollama_window = ollama_window
+        self._calls_in_text = frozenset(calls_in_text)
         self._http = Http(connect_timeout_ms, clock or SystemClock())
 
     def __repr__(self) -> str:
@@ -73,7 +76,8 @@ class DefaultProvider:
         provider, model = route.target.provider, route.target.model
         effort = models.effort_of(route.target.facts, request.reasoning_effort)
         request = msgspec.structs.replace(request, reasoning_effort=effort)
-        answer = Answer(emit, _used_ids(request), lambda usage: models.priced(usage, provider, model))
+        tools = [tool.name for tool in request.tools] if route.info.name in self._calls_in_text else ()
+        answer = Answer(emit, _used_ids(request), lambda usage: models.priced(usage, provider, model), tools)
         try:
             await self._attempt(route, request, answer)
         except AttemptFailed as failed:
@@ -92,6 +96,7 @@ class DefaultProvider:
             decoder,
             idle_ms,
         )
+        answer.settle()
         stop = decoder.finish()
         if stop is None:
             text = "ended its stream before the answer was whole"

@@ -58,7 +58,7 @@ class Routes:
         }
 
     def to(self, model: str) -> Route:
-        """The route of a spec. Raises AttemptFailed: `invalid_model`, `unknown_provider`, `missing_api_key`, `invalid_api_key`."""
+        """Raises AttemptFailed: `invalid_model`, `unknown_provider`, `missing_api_key`, `invalid_api_key`."""
         try:
             spec = parse_spec(model)
         except ConfigError as error:

@@ -7,13 +7,14 @@ break would be run with half its arguments (case C15).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from lmx_core.entry import valid_text
 from lmx_core.errors import clean_message
 from lmx_core.providers.base import Emit
 from lmx_core.providers.wire.base import arguments
+from lmx_core.providers.wire.recovered import Sieve
 from lmx_core.request import (
     ContextWindow,
     Done,
@@ -59,8 +60,16 @@ class CallSlot:
 class Answer:
     """Collects content in order, calls, usage and what must be sent back verbatim; emits on `flush` and `finish`."""
 
-    def __init__(self, emit: Emit, used_ids: Iterable[str] = (), price: Callable[[Usage], Usage] = lambda usage: usage):
+    def __init__(
+        self,
+        emit: Emit,
+        used_ids: Iterable[str] = (),
+        price: Callable[[Usage], Usage] = lambda usage: usage,
+        tools: Collection[str] = (),
+    ):
+        """With `tools`, the names of the request's, calls that were written as text are recovered."""
         self._emit = emit
+        self._sieve = Sieve(tools) if tools else None
         self._price = price
         self._used_ids = used_ids
         self._items: list[tuple[str, list[str]]] = []
@@ -86,6 +95,11 @@ class Answer:
 
     def add(self, kind: str, piece: str) -> None:
         """A piece of `text` or `thinking`."""
+        if self._sieve is not None and kind == "text" and not (piece := self._sieve.feed(piece)):
+            return
+        self._put(kind, piece)
+
+    def _put(self, kind: str, piece: str) -> None:
         if self._kind != kind:
             self.open(kind)
         self._pieces.append(piece)
@@ -125,6 +139,19 @@ class Answer:
 
     # --- at the end
 
+    def settle(self) -> None:
+        """Everything was read: what was held back is a call now, or words. A server that found calls itself is believed."""
+        if self._sieve is None:
+            return
+        rest, found = (self._sieve.release(), []) if self.calls else self._sieve.close()
+        self._sieve = None
+        if rest:
+            self._put("text", rest)
+        for recovered in found:
+            call = self.slot()
+            call.name = recovered.name
+            call.pieces.append(recovered.arguments)
+
     @property
     def is_empty(self) -> bool:
         return not self.calls and not any(any(pieces) for _, pieces in self._items)
@@ -150,6 +177,8 @@ class Answer:
 
     def abandon(self) -> None:
         """What a failed attempt leaves: its words, unmarked calls dropped, and the usage if the server told it."""
+        if self._sieve is not None and (held := self._sieve.release()):
+            self._put("text", held)
         self.flush()
         content = self.content()
         if any(item["text"] for item in content):
