@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lmx_core.clock import FOREVER
@@ -104,16 +104,22 @@ async def run(
 
 
 async def _open(
-    mounted: Runtime, store: AsyncStore, id: str, settings: Settings, provider: Provider, history: Sequence[Entry] = ()
+    mounted: Runtime,
+    store: AsyncStore,
+    id: str,
+    settings: Settings,
+    provider: Provider,
+    history: list[Entry] | None = None,
 ) -> Session:
     """Claims the lock, the last check of all, and starts the session. Returns once its first entries are written.
 
-    Raises SessionLocked, or SessionDown when they could not be written.
+    `history` is brought up to date. Raises SessionLocked, or SessionDown when they could not be written.
     """
     lock = await store.lock(id) if settings.options.transcript_lock else None
     try:
         if lock is not None and history:  # nobody else writes now: a former holder may have added some before it let go
-            history = _whole(id, await store.read(id))
+            history.clear()  # two copies of a long conversation at once would be most of the memory of a resume
+            history.extend(_whole(id, await store.read(id)))
         actor = Actor(
             id=id,
             settings=settings,
@@ -121,7 +127,7 @@ async def _open(
             store=store,
             lock=lock,
             mount=mounted.mount(),
-            history=history,
+            history=history or (),
         )
     except BaseException:
         await store.unlock(id, lock)
