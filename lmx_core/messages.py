@@ -26,7 +26,13 @@ class Messages:
         return f"Nobody answered within {_seconds(ms)}. Carry on with what you know and say what you assumed."
 
     def budget_stopped(self, payload: Mapping[str, Any]) -> str:
-        """`payload` is the detail of the stop: `kind` `requests` with `used` and `limit`."""
+        """`payload` is the detail of the stop.
+
+        `kind` is `requests` with `used` and `limit`, or `cost` with `spent`, `estimate` and `cap` (dollars, None where unknown)
+        and the `model` whose price is meant.
+        """
+        if payload.get("kind") == "cost":
+            return f"Stopped: {_out_of_money(payload)} (max_cost_usd)."
         return f"Stopped: {payload.get('used')} of {payload.get('limit')} provider requests of this session are spent."
 
     def turn_budget_spent(self, turns: int) -> str:
@@ -59,6 +65,23 @@ class Messages:
 
     def tool_cancelled(self, call: ToolCall) -> str:
         return f"The call of {call.name} was cancelled before it finished."
+
+
+def dollars(usd: float) -> str:
+    """`$1.50`, and of small amounts as much as there is to see: `$0.0042`."""
+    text = f"{usd:.6f}".rstrip("0")
+    return f"${text}" if len(text.partition(".")[2]) >= 2 else f"${usd:.2f}"
+
+
+def _out_of_money(payload: Mapping[str, Any]) -> str:
+    spent, estimate, cap = payload.get("spent"), payload.get("estimate"), dollars(payload.get("cap") or 0.0)
+    if spent is None:
+        return (
+            f"what {payload.get('model')} has cost in this session is not known, so the limit of {cap} cannot be kept"
+        )
+    if estimate is None:
+        return f"what a request to {payload.get('model')} may cost is not known, so the limit of {cap} cannot be kept"
+    return f"{dollars(spent)} is spent and the next request may cost {dollars(estimate)}, over the limit of {cap}"
 
 
 def _seconds(ms: float) -> str:

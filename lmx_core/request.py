@@ -42,6 +42,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any] = {}
 
 
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session knows of a request's size before it is sent: `Request.context["forecast"]`, for whoever prices it.
+
+    `input_tokens` is what it may come to (CW-4). `likely_tokens` goes by what was counted: the last request, its answer and
+    what was added since; None where nothing was. `cached_share` is the part of the last input that was read from the cache, 0
+    to 1, and `largest_answer` the most tokens an answer of this session took.
+    """
+
+    input_tokens: int
+    likely_tokens: int | None = None
+    cached_share: float = 0.0
+    largest_answer: int = 0
+
+
 class TextDelta(msgspec.Struct, frozen=True):
     text: str
 

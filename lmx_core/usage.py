@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -18,6 +19,14 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "model": str,
     "input_includes_cached": bool,
 }
+
+
+def exact(usd: float) -> Decimal:
+    """An amount as it is written, to add and compare.
+
+    As floats three times $0.10 is a bit more than $0.30, and a ceiling of $0.30 would stop a session that had not passed it.
+    """
+    return Decimal(repr(float(usd)))
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +64,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
             output_tokens=self.output_tokens + other.output_tokens,
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+            cost_usd=None if unknown else float(exact(self.cost_usd or 0.0) + exact(other.cost_usd or 0.0)),
             model=other.model or self.model,
         )
 

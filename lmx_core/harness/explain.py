@@ -33,6 +33,7 @@ LIMITS = (
     "keep_attachments",
     "keep_media",
     "keep_recent_tokens",
+    "max_cost_usd",
     "max_requests",
     "max_turns",
     "summary_max_bytes",

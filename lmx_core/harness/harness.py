@@ -44,6 +44,7 @@ class Harness:
     provider_retry: Mapping[str, Any] | Literal[False] | None = None
     max_turns: int | None = None
     max_requests: int | None = None
+    max_cost_usd: float | None = None
     context_window: int | None = None
     context_window_fallback: int | None = None
     input_modalities: Sequence[str] | None = None

@@ -6,6 +6,7 @@ A check never quotes the value, which may carry a credential (core.md section 2.
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -51,6 +52,12 @@ def positive(unit: str, *, none: bool = False, forever: bool = False) -> Check:
         return f"must be a whole number of {unit}, at least 1{allowed}"
 
     return check
+
+
+def dollars_or_none(value: Any) -> str | None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    right = value is None or (number and math.isfinite(value) and value >= 0)
+    return None if right else "must be a number of dollars, 0 or more, or None"
 
 
 def flag(value: Any) -> str | None:

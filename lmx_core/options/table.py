@@ -54,6 +54,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     provider_retry: dict[str, Any] | Literal[False]
     max_turns: int
     max_requests: int | None
+    max_cost_usd: float | None
+    deadline_ms: int | None
     context_window: int | None
     context_window_fallback: int | None
     input_modalities: frozenset[str] | None
@@ -131,6 +133,10 @@ def _shaped_or_none(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if value is None else _shaped(value)
 
 
+def _float_or_none(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
 def _nothing() -> None:
     return None
 
@@ -185,6 +191,8 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="provider_retry", check=checks.retry, default=dict, harness=True),
         Option(name="max_turns", check=checks.positive("turns"), default=_constant(400), harness=True),
         Option(name="max_requests", check=checks.positive("requests", none=True), default=_nothing, harness=True),
+        Option(name="max_cost_usd", check=checks.dollars_or_none, default=_nothing, harness=True, adopt=_float_or_none),
+        Option(name="deadline_ms", check=checks.positive("milliseconds", none=True), default=_nothing),
         Option(name="context_window", check=checks.positive("tokens", none=True), default=_nothing, harness=True),
         Option(
             name="context_window_fallback",

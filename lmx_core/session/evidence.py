@@ -24,6 +24,7 @@ LIMITS = (
     "approval_timeout_ms",
     "context_window",
     "context_window_fallback",
+    "max_cost_usd",
     "max_requests",
     "max_turns",
     "tool_output_bytes",

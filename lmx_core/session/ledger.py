@@ -30,6 +30,9 @@ class StoreFailed(Exception):
 class Ledger:
     """Appends entries in order. `requests` counts provider requests and `spent` sums usage, history included (RS-3).
 
+    `spent` holds what tools charged, too; once it is unknown, `unpriced` is the model whose request made it so.
+    `largest_answer` is in tokens, and `answered` the weight of the conversation when the last answer had been written.
+
     `last_usage` is that of the last answer to the conversation as it stands, None before there is one and after a cut;
     `measured` is what the last counted request came to, which outlives a cut as a measure of bytes.
     """
@@ -57,9 +60,13 @@ class Ledger:
         self.measured: Measured | None = None
         self._asked = 0
         self.recorded: dict[str, Any] | None = None
-        self._unpriced: str | None = None
+        self.unpriced: str | None = None
+        self.largest_answer = self.answered = 0
+        self._unanswered: str | None = None  # the model of a request whose usage has not come
+        self._model: str | None = None
         for entry in history:
             self._take(entry)
+        self.settle()
 
     def new_id(self) -> str:
         return self._ids.new(self._clock.now_ms())
@@ -89,36 +96,62 @@ class Ledger:
         self.entries.append(entry)
         self.projection.add(entry)
         if entry.type == "request":
-            self._count_unpriced()
-            self.requests += 1
-            self._unpriced = entry.id
-            self._asked = self.projection.weight
+            self._take_request(entry)
         elif entry.type == "session":
             if self.recorded is not None and self.recorded.get("model") != entry.payload.get("model"):
-                self.measured = None  # another model counts otherwise
+                self.forget_measure()
             self.recorded = entry.payload
         elif entry.usage is not None:
-            usage = Usage.from_dict(entry.usage)
-            self.spent = self.spent.add(usage)
-            self._unpriced = None
-            if entry.type == "assistant":
-                self._measure(usage)
+            self._take_usage(entry, Usage.from_dict(entry.usage))
         elif entry.type == "assistant":
-            self._count_unpriced()
+            self.settle()
+        elif entry.type == "tool_result":
+            self._charge(entry.payload.get("cost"))
         if entry.type == "compaction":
             self.last_usage = None
 
+    def _take_request(self, request: Entry) -> None:
+        self.settle()
+        self.requests += 1
+        model = str(request.payload.get("model"))
+        self._unanswered, self._asked = model, self.projection.weight
+        if request.payload.get("kind", "turn") == "turn" and model != self._model:
+            self._model = model
+            self.forget_measure()
+
+    def _take_usage(self, entry: Entry, usage: Usage) -> None:
+        """An answer's, a summary's, or what a host metered itself and put beside a document, which answers no request."""
+        if entry.type == "extension_state":
+            self._spend(usage, usage.model)
+            return
+        self._spend(usage, self._unanswered or usage.model)
+        self._unanswered = None
+        if entry.type == "assistant":
+            self._measure(usage)
+
+    def forget_measure(self) -> None:
+        """Another model counts otherwise."""
+        self.measured = self.last_usage = None
+
     def _measure(self, usage: Usage) -> None:
-        self.last_usage = usage
+        self.last_usage, self.answered = usage, self.projection.weight
+        self.largest_answer = max(self.largest_answer, usage.output_tokens)
         if (tokens := total_input(usage)) > 0:
             self.measured = Measured(tokens, self._asked)
 
-    def _count_unpriced(self) -> None:
-        """A request whose usage never came makes the spend unknown (BU-5); it is never counted as free."""
-        if self._unpriced is not None:
-            self.spent = self.spent.add(Usage())
-            self._unpriced = None
+    def _charge(self, cost: Any) -> None:
+        """What a tool says it has charged, `{"usd": float}`."""
+        usd = cost.get("usd") if isinstance(cost, dict) else None
+        if isinstance(usd, int | float) and not isinstance(usd, bool):
+            self._spend(Usage(cost_usd=float(usd)), None)
+
+    def _spend(self, usage: Usage, model: str | None) -> None:
+        self.spent = self.spent.add(usage)
+        if usage.cost_usd is None and self.unpriced is None:
+            self.unpriced = model or "an unnamed model"
 
     def settle(self) -> None:
-        """No request is in flight any more: the last one's usage will not come."""
-        self._count_unpriced()
+        """No request is in flight any more: usage that has not come will not come. It is never counted as free (BU-5)."""
+        if self._unanswered is not None:
+            model, self._unanswered = self._unanswered, None
+            self._spend(Usage(), model)

@@ -1,6 +1,7 @@
-"""Whether one more request may be sent (BU-1): asked before every request, retries included.
+"""Whether one more request may be sent (BU-1, BU-2): asked before every request, retries and summaries included.
 
-Turns are counted for a prompt, requests for the whole life of the transcript, so that a resume does not start again at 0.
+Turns are counted for a prompt, requests and money for the whole life of the transcript, so that a resume does not start again
+at 0. What nobody knows is never taken for nothing: under a cost ceiling an unknown spend, price or estimate admits no request.
 """
 
 from __future__ import annotations
@@ -9,9 +10,15 @@ from typing import Any
 
 import msgspec
 
+from lmx_core.usage import exact
+
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why not: the stop reason, and for `budget` the numbers (`kind`, `used`, `limit`)."""
+    """Why not: the stop reason, and for `budget` the numbers.
+
+    Of `kind` `requests`: `used`, `limit`. Of `kind` `cost`: `spent`, `estimate` and `cap` in dollars, None where nobody knows,
+    and `model`, whose price is meant.
+    """
 
     stop_reason: str
     detail: dict[str, Any] = {}
@@ -20,6 +27,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int = 400
     max_requests: int | None = None
+    max_cost_usd: float | None = None
 
     def refusal(self, *, turns: int, requests: int) -> Refusal | None:
         """What forbids another request after `turns` of this prompt and `requests` of the session, or None."""
@@ -29,3 +37,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             detail = {"kind": "requests", "used": requests, "limit": self.max_requests}
             return Refusal(stop_reason="budget", detail=detail)
         return None
+
+    def unaffordable(self, *, spent: float | None, estimate: float | None, model: str) -> Refusal | None:
+        """What forbids a request that may cost `estimate` dollars after `spent`, or None (BU-2).
+
+        `model` is the one whose price is meant.
+        """
+        cap = self.max_cost_usd
+        if cap is None:
+            return None
+        if spent is not None and estimate is not None and exact(spent) + exact(estimate) <= exact(cap):
+            return None
+        detail = {"kind": "cost", "spent": spent, "estimate": estimate, "cap": cap, "model": model}
+        return Refusal(stop_reason="budget", detail=detail)

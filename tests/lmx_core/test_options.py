@@ -82,6 +82,8 @@ GOOD: dict[str, list[Any]] = {
     "provider_retry": [False, {}, {"max_attempts": 1, "base_delay_ms": 0, "after_output": False}],
     "max_turns": [1],
     "max_requests": [1, None],
+    "max_cost_usd": [0, 0.5, 3, None],
+    "deadline_ms": [1, None],
     "context_window": [1, None],
     "context_window_fallback": [1, None],
     "input_modalities": [None, [], ["text", "image", "document", "pdf"], ("image",)],
@@ -129,6 +131,8 @@ BAD: dict[str, list[Any]] = {
     "provider_retry": [True, None, [], {"attempts": 3}, {"max_attempts": 0}, {"after_output": 1}, {"classify": print}],
     "max_turns": [0, None, True, "4"],
     "max_requests": [0, -3, "4", True],
+    "max_cost_usd": [-0.01, "1", True, FOREVER, float("nan")],
+    "deadline_ms": [0, 1.5, FOREVER],
     "context_window": [0, 1.0],
     "context_window_fallback": [0, "128000"],
     "input_modalities": ["image", ["audio"], [7], [["image"]]],
@@ -202,6 +206,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "provider_retry": {},
         "max_turns": 400,
         "max_requests": None,
+        "max_cost_usd": None,
+        "deadline_ms": None,
         "context_window": None,
         "context_window_fallback": 128_000,
         "input_modalities": None,
@@ -380,7 +386,11 @@ def test_ha_2_the_default_of_a_field_is_its_absence() -> None:
     """HA-2: None, or UNSET where None means something."""
     absences = {field.name: field.default for field in dataclasses.fields(Harness) if field.name in OPTIONS}
     assert absences == {name: OPTIONS[name].absence for name in absences}
-    assert {name for name, absence in absences.items() if absence is UNSET} == {"system", "compact_at", "reasoning_effort"}
+    assert {name for name, absence in absences.items() if absence is UNSET} == {
+        "system",
+        "compact_at",
+        "reasoning_effort",
+    }
 
 
 def test_the_clock_of_a_test_is_a_clock() -> None:
