@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.environment.credentials import Inherit as Inherit
     from lmx_core.environment.credentials import Scrub as Scrub
     from lmx_core.environment.local import LocalEnvironment as LocalEnvironment
+    from lmx_core.errors import AdmissionRefused as AdmissionRefused
     from lmx_core.errors import AlreadySent as AlreadySent
     from lmx_core.errors import AmbiguousSession as AmbiguousSession
     from lmx_core.errors import AssemblyError as AssemblyError
@@ -69,6 +70,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.hooks.base import HookContext as HookContext
     from lmx_core.messages import Messages as Messages
     from lmx_core.options import UNSET as UNSET
+    from lmx_core.providers.admission import Admission as Admission
+    from lmx_core.providers.admission import Lease as Lease
+    from lmx_core.providers.admission import ProviderLimiter as ProviderLimiter
     from lmx_core.providers.base import Provider as Provider
     from lmx_core.providers.base import parse_spec as parse_spec
     from lmx_core.providers.default import DefaultProvider as DefaultProvider
@@ -101,7 +105,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "lmx_core.errors": (
-        "LmxError ConfigError AssemblyError ExtensionRefused ToolError StoreError TranscriptNotFound "
+        "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
         "CompactionFailed BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
@@ -126,6 +130,7 @@ _HOME = {
     "lmx_core.hooks.base": "HookContext",
     "lmx_core.messages": "Messages",
     "lmx_core.turn.guard": "Guard",
+    "lmx_core.providers.admission": "Admission Lease ProviderLimiter",
     "lmx_core.providers.base": "Provider parse_spec",
     "lmx_core.providers.default": "DefaultProvider",
     "lmx_core.providers.scripted": "Scripted",

@@ -4,6 +4,7 @@
     ├── ConfigError (also a ValueError)     a wrong option or object; raised in the caller, before anything starts
     │   └── AssemblyError                   an extension could not be applied
     ├── ExtensionRefused                    an extension's own "not with these options"
+    ├── AdmissionRefused                    a limiter's own "never": its `failure` ends the turn
     ├── ToolError                           the model hears it: the text becomes the call's error result
     ├── StoreError                          the transcript could not be read or written
     │   ├── TranscriptNotFound
@@ -274,6 +275,14 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         if self.http_status is not None:
             return self.http_status >= 500 or self.http_status in _TRANSIENT_STATUS
         return self.category in ("rate_limit", "server", "timeout")
+
+
+class AdmissionRefused(LmxError):
+    """Raised by a limiter for a request that it will never admit. The turn ends with `failure`, unless that may be retried."""
+
+    def __init__(self, failure: Failure):
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 _TAG = re.compile(rb"(?is)<(script|style)\b.*?</\1>|<[^>]+>")

@@ -17,11 +17,11 @@ from lmx_core import testing
 ROOT = Path(__file__).parents[2]
 
 PUBLIC = """
-    Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout BudgetExceeded Busy Cancelled Clock
+    Admission AdmissionRefused Allow AlreadySent AmbiguousSession AssemblyError AwaitTimeout BudgetExceeded Busy Cancelled Clock
     Compaction CompactionFailed ConfigError Decision StandardCompaction
     DefaultProvider Deny Descriptor EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback
-    Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore LmxError
-    LocalEnvironment ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider Request Result
+    Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore Lease LmxError
+    LocalEnvironment ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider ProviderLimiter Request Result
     Rewrite Runtime SQLiteStore Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout Store StoreError
     StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolsDisallowed
     TranscriptNotFound TranscriptUnreadable UNSET UnknownCall UnknownEntry UnknownTools UnsafeFork Usage assemble
