@@ -27,7 +27,8 @@ class Provider(Protocol):
     at once. A failure is an `Error` event carrying a `Failure`, never a sentence. Optional methods:
     `check(model, tools) -> Failure | None` (no I/O), `async context_window(model) -> int | None`,
     `async input_modalities(model) -> Collection[str]`, `async available_models(provider=None) -> list[str]`,
-    `model_metadata(model) -> dict` (no I/O), `async aclose()`.
+    `available_providers() -> list[str]` (no I/O), `model_metadata(model) -> dict` (no I/O),
+    `reasoning_efforts(model) -> Sequence[str]` (no I/O), `async aclose()`.
     """
 
     async def run(self, request: Request, emit: Emit) -> None: ...
@@ -118,6 +119,18 @@ async def available_models(provider: Provider, name: str | None = None) -> list[
     """Specs of models that can be asked now, of one provider or all; `[]` when that cannot be told."""
     ask: Any = getattr(provider, "available_models", None)
     return [] if ask is None else list(await ask(name))
+
+
+def available_providers(provider: Provider) -> list[str]:
+    """Names of the providers that may be asked for models; `[]` when that cannot be told."""
+    ask = getattr(provider, "available_providers", None)
+    return [] if ask is None else list(ask())
+
+
+def reasoning_efforts(provider: Provider, model: str) -> list[str]:
+    """The levels of reasoning that the model knows, from least to most; `[]` when that cannot be told."""
+    ask = getattr(provider, "reasoning_efforts", None)
+    return list(model_metadata(provider, model).get("reasoning_efforts", ()) if ask is None else ask(model))
 
 
 def model_metadata(provider: Provider, model: str) -> dict[str, Any]:
