@@ -28,7 +28,7 @@ PUBLIC = """
     default_tools diff explain fork parse_spec replay_request resume_session run run_in_thread search_tools start_session
 """.split()
 
-HEAVY = "httpx2 textual typer rich pydantic litellm mcp pexpect sqlite3 anyio".split()
+HEAVY = "httpx2 textual typer rich pydantic litellm mcp pexpect sqlite3 anyio opentelemetry".split()
 
 
 def fresh(code: str) -> dict:

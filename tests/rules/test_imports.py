@@ -29,6 +29,7 @@ DOORS = {
     "typer": ("lmx/cli/", "lmx/__main__.py"),
     "httpx2": ("lmx_core/providers/",),
     "sqlite3": ("lmx_core/stores/sqlite.py",),
+    "opentelemetry": ("lmx_core/otel.py",),
 }
 
 
