@@ -13,7 +13,8 @@
     │   └── StoreUnsupported
     ├── AmbiguousSession   UnknownEntry   UnsafeFork
     ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
-    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel   CompactionFailed   BudgetExceeded
+    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel   UnsupportedEffort
+    ├── CompactionFailed   RefreshFailed   BudgetExceeded   Conflict   DocumentTooLarge
     └── AwaitTimeout   SnapshotTimeout   SessionDown
 
 There are two kinds: what the model hears (`ToolError`, and the results made from it) and what stops a turn (a `Failure`,
@@ -204,6 +205,38 @@ class ToolsDisallowed(LmxError):
 
 class InvalidModel(LmxError):
     """The provider cannot serve this model, or not with these tools."""
+
+
+class UnsupportedEffort(LmxError):
+    """The model does not reason at this level; `supported` are those it knows, from least to most."""
+
+    def __init__(self, model: str, supported: Sequence[str]):
+        super().__init__(f"{model} does not know this reasoning effort; it knows {', '.join(supported)}")
+        self.model, self.supported = model, list(supported)
+
+
+class RefreshFailed(LmxError):
+    """The attached files could not be read again; nothing was written."""
+
+    def __init__(self, reason: str):
+        super().__init__(f"the attachments were not refreshed: {reason}")
+        self.reason = reason
+
+
+class Conflict(LmxError):
+    """Somebody else wrote the document first; `revision` is the one that is in force."""
+
+    def __init__(self, revision: int):
+        super().__init__(f"the document was changed meanwhile: it is at revision {revision} now")
+        self.revision = revision
+
+
+class DocumentTooLarge(LmxError):
+    """The document is larger than a transcript keeps one; the one in force stays."""
+
+    def __init__(self, size: int, limit: int):
+        super().__init__(f"the document is {size:,} bytes of JSON, and at most {limit:,} are kept")
+        self.size, self.limit = size, limit
 
 
 class AwaitTimeout(LmxError):

@@ -255,12 +255,17 @@ class Finished(Event, frozen=True, kw_only=True):
 
 
 class ToolsChanged(Event, frozen=True, kw_only=True):
+    """The session has other tools: the names of those a model is offered, before and from now on (EVT-27)."""
+
     type: ClassVar[str] = "tools_changed"
     previous: list[str]
     current: list[str]
 
 
 class ToolAccessChanged(Event, frozen=True, kw_only=True):
+    """Some of its tools (`names`) are withheld or offered again: `action` is `disabled` or `enabled`; `current` are those in
+    force from now on (EVT-28)."""
+
     type: ClassVar[str] = "tool_access_changed"
     action: str
     names: list[str]
@@ -273,11 +278,35 @@ class ModelChanged(Event, frozen=True, kw_only=True):
     current: str
 
 
+class ProviderChanged(Event, frozen=True, kw_only=True):
+    """Requests go to another provider from now on; both are named by their class. `model_changed` follows where it does."""
+
+    type: ClassVar[str] = "provider_changed"
+    previous: str
+    current: str
+
+
+class ReasoningEffortChanged(Event, frozen=True, kw_only=True):
+    """`default` stands for no level of the session's own."""
+
+    type: ClassVar[str] = "reasoning_effort_changed"
+    previous: str
+    current: str
+
+
 class SteerDropped(Event, frozen=True, kw_only=True):
     """A queued steer was not delivered because the prompt ended; a screen puts it back into the composer."""
 
     type: ClassVar[str] = "steer_dropped"
     text: str
+
+
+class FollowUpDropped(Event, frozen=True, kw_only=True):
+    """A queued follow-up will not be worked on: a hook refused it, or the session ends. `reason` is a sentence."""
+
+    type: ClassVar[str] = "follow_up_dropped"
+    text: str
+    reason: str
 
 
 class Down(Event, frozen=True, kw_only=True):

@@ -20,9 +20,8 @@ from lmx_core.calls import Descriptor, Outcome, ToolContext
 from lmx_core.context import stubs
 from lmx_core.context.project import Projection
 from lmx_core.entry import Entry
-from lmx_core.errors import AlreadySent, Busy, InvalidModel, SessionDown, StoreError, UnknownCall
+from lmx_core.errors import AlreadySent, Busy, SessionDown, StoreError, UnknownCall
 from lmx_core.hooks.base import HookChain, HookContext
-from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.approvals import Approvals
@@ -169,7 +168,7 @@ class Actor:
         for call in list(self.ledger.projection.open_calls.values()):
             lost = Outcome(call=call, outcome="unknown", text=self.messages.lost_call(call), arguments=call.arguments)
             await self.ledger.append("tool_result", lost.to_payload())
-        await self._record_settings()
+        await self.record_settings()
         self.observe("session_start", {"source": "resume" if self._resumed else "startup"})
 
     async def _tell_the_end(self, within_ms: float) -> None:
@@ -246,6 +245,10 @@ class Actor:
         while not self._inbox.empty():
             await self.serve()
 
+    def remount(self) -> None:
+        """What comes from here on is carried out with the provider and the tools that are in force now."""
+        self._host = self._effect_host()
+
     def work(self, run_id: str) -> Work:
         """The effects of a run, in the context of whoever is asking for it now, if anybody is."""
         context = None if self._asked is None else self._asked.context
@@ -294,20 +297,6 @@ class Actor:
         if call is None:
             raise UnknownCall(call_id)
         return await self.approvals.park(call, kind, payload, timeout_reply)
-
-    async def set_model(self, model: str) -> None:
-        """Raises Busy, or InvalidModel when the provider knows that it cannot serve it."""
-        if self.run is not None:
-            raise Busy
-        if (failure := providers.check(self.provider, model, self.settings.specs)) is not None:
-            raise InvalidModel(failure.message)
-        previous = self.settings.model
-        if model == previous:
-            return
-        self.settings = msgspec.structs.replace(self.settings, model=model)
-        self.room.forget_model()
-        await self._record_settings()
-        self.emit(events.ModelChanged(previous=previous, current=model))
 
     async def compact(self) -> asyncio.Future[events.Compacted]:
         """The future of the summary (MET-7). Raises Busy, NothingToDo, BudgetExceeded."""
@@ -370,7 +359,7 @@ class Actor:
         if self.hooks.has(point):
             self._watchers.tell(Hook(point=point, value=subject))
 
-    async def _record_settings(self) -> None:
+    async def record_settings(self) -> None:
         record = self.settings.record()
         if record != self.ledger.recorded:
             await self.ledger.append("session", record)

@@ -19,8 +19,8 @@ from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
-from lmx_core.options import check_model
 from lmx_core.session.actor import Actor
+from lmx_core.session.configured import Configured
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.subscribers import Subscription
 from lmx_core.transcript.replay import latest_assistant_text, spent
@@ -51,7 +51,7 @@ class CompactResult(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
-class Session:
+class Session(Configured):
     """A running session. Every method raises SessionDown once it has ended, except `stop`, `subscribe` and `unsubscribe`."""
 
     def __init__(self, actor: Actor):
@@ -205,11 +205,6 @@ class Session:
             cwd=settings.options.cwd, environment=settings.environment, call_id="files", clock=self._actor.clock
         )
         return (await list_files(here, await find_root(here, ""))).files
-
-    async def set_model(self, model: str) -> None:
-        """Uses another model from the next prompt on. Raises ConfigError for what names none, Busy, InvalidModel."""
-        check_model(model)
-        await self._actor.ask(self._actor.set_model, model)
 
     async def compact(self, timeout_ms: float = 120_000) -> CompactResult:
         """Has the conversation so far summarised now (MET-7).

@@ -6,7 +6,7 @@ authority; writing them down would let a transcript give itself permissions (PR-
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,15 +35,16 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """One session's configuration. Only `model` changes while it lives, by `set_model`.
+    """One session's configuration. While it lives only `changes.py` replaces it, between prompts.
 
-    `specs` is what a model sees of the tools, `inventory` what a request record says of them, the withheld ones too (AU-1).
-    Neither changes, so both are made once.
+    `tools` are the local ones, `everything` those of the host as well, `catalog` the ones in force. `specs` is what a model
+    sees of them, `inventory` what a request record says of them, the withheld ones too (AU-1); both are made once a change.
     """
 
     options: Options
     model: str
     tools: tuple[Tool, ...]
+    everything: Catalog
     catalog: Catalog
     specs: tuple[ToolSpec, ...]
     inventory: list[dict[str, Any]]
@@ -66,6 +67,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             **assembly,
         }
 
+    def with_tools(self, tools: Sequence[Tool]) -> Settings:
+        """The same with other local tools. Raises ConfigError for a catalog that is none."""
+        return self._settled_anew(msgspec.structs.replace(self.options, tools=list(tools)))
+
+    def with_withheld(self, names: Sequence[str]) -> Settings:
+        """The same where the tools of these names are withheld."""
+        return self._settled_anew(
+            msgspec.structs.replace(self.options, tools=list(self.tools), disabled_tools=list(names))
+        )
+
+    def _settled_anew(self, options: Options) -> Settings:
+        return msgspec.structs.replace(settle(options, self.model), environment=self.environment)
+
 
 def settle(options: Options, model: str) -> Settings:
     """The configuration that `options` describe. Raises ConfigError for an invalid catalog (TO-4)."""
@@ -77,6 +91,7 @@ def settle(options: Options, model: str) -> Settings:
         options=options,
         model=model,
         tools=tools,
+        everything=everything,
         catalog=catalog,
         specs=catalog.specs(),
         inventory=[_entry(everything.descriptor(name), disabled=name in withheld) for name in everything.names],

@@ -8,6 +8,7 @@ import msgspec
 
 from lmx_core.entry import Entry
 from lmx_core.events import ContextPosition
+from lmx_core.providers import base as providers
 from lmx_core.usage import Usage
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     provider: str
     reasoning_effort: str
+    reasoning_efforts: list[str]
     tools: list[str]
     cwd: str
     pending: list[dict[str, Any]]
@@ -59,6 +61,7 @@ def facts(actor: Actor) -> dict[str, Any]:
         "model": actor.settings.model,
         "provider": type(actor.provider).__name__,
         "reasoning_effort": options.reasoning_effort or "default",
+        "reasoning_efforts": providers.reasoning_efforts(actor.provider, actor.settings.model),
         "tools": list(actor.settings.catalog.names),
         "cwd": str(options.cwd),
         "pending": actor.approvals.pending(),
