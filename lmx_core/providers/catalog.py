@@ -6,8 +6,12 @@ A second list anywhere else would drift: a provider that can be chosen but not r
 from __future__ import annotations
 
 import difflib
+from functools import cache
+from typing import Literal
 
 import msgspec
+
+from lmx_core.providers.litellm import known
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Every level of reasoning effort that some provider knows, least first (LL-10, cli.md 8.8)."""
@@ -19,7 +23,8 @@ class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     `key_variables` are tried in order; empty: it needs no key. `default_model` is a model's own name, None where nothing can be
     presumed (a local daemon serves what it has). `wire` names the protocol. `base_url` ends where the protocol's documentation
     says (in `/v1` for OpenAI's shapes, at the root for Anthropic and Ollama). `alias_of`: the same vendor, key and address
-    under another name, which forces a protocol.
+    under another name, which forces a protocol. `opens` tells how one gets in: a key that must be there, one that is sent if
+    there is one, or credentials that are found in the environment (`litellm.known`).
     """
 
     name: str
@@ -29,6 +34,7 @@ class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     wire: str
     base_url: str
     alias_of: str | None = None
+    opens: Literal["key", "optional", "ambient"] = "key"
 
     @property
     def vendor(self) -> str:
@@ -118,14 +124,53 @@ ALIASES: tuple[ProviderInfo, ...] = tuple(
 BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in (*PROVIDERS, *ALIASES)}
 
 
+LITELLM = "litellm"
+"""The `wire` of providers that are served through litellm."""
+
+
+@cache
+def through_litellm() -> dict[str, ProviderInfo]:
+    """The providers that are no row above and that litellm knows, by name. Nobody is offered them; a spec may name them."""
+    return {
+        name: ProviderInfo(
+            name=name,
+            label=name,
+            key_variables=known.key_variables(name),
+            default_model=None,
+            wire=LITELLM,
+            base_url="",
+            opens=known.opens(name),
+        )
+        for name in known.names()
+        if name not in BY_NAME
+    }
+
+
+def find(name: str) -> ProviderInfo | None:
+    """The provider of this name: of the table, else one that litellm serves."""
+    return BY_NAME.get(name) or through_litellm().get(name)
+
+
+def names() -> tuple[str, ...]:
+    """Every name that a spec may begin with."""
+    return (*BY_NAME, *through_litellm())
+
+
+_MEANT = {"claude": "anthropic", "gemini": "google", "gpt": "openai", "grok": "xai", "ollama_chat": "ollama"}
+"""What litellm, or a person, calls a provider of the table."""
+
+
 def nearest(name: str) -> str | None:
     """The known provider a mistyped one most likely meant."""
-    close = difflib.get_close_matches(name.lower(), BY_NAME, n=1, cutoff=0.6)
+    if meant := _MEANT.get(name.lower()):
+        return meant
+    close = difflib.get_close_matches(name.lower(), names(), n=1, cutoff=0.6)
     return close[0] if close else None
 
 
 def unknown_provider(name: str) -> str:
-    """The sentence for a provider nobody knows (cli.md 8.1): it names the nearest, else all of them."""
+    """The sentence for a provider nobody knows (cli.md 8.1): it names the nearest, else those of the table."""
     if close := nearest(name):
         return f"there is no provider {name!r}; did you mean {close!r}?"
-    return f"there is no provider {name!r}; known are {', '.join(info.name for info in PROVIDERS)}"
+    listed = ", ".join(info.name for info in PROVIDERS)
+    return f"there is no provider {name!r}; known are {listed}, and {len(through_litellm())} more through litellm"

@@ -1,0 +1,1 @@
+"""What runs in the worker process; the parent imports nothing from here."""
