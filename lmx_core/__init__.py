@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import Cancelled as Cancelled
     from lmx_core.errors import CompactionFailed as CompactionFailed
     from lmx_core.errors import ConfigError as ConfigError
+    from lmx_core.errors import Conflict as Conflict
+    from lmx_core.errors import DocumentTooLarge as DocumentTooLarge
     from lmx_core.errors import ExtensionRefused as ExtensionRefused
     from lmx_core.errors import Failure as Failure
     from lmx_core.errors import HookDenied as HookDenied
@@ -48,6 +50,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import InvalidModel as InvalidModel
     from lmx_core.errors import LmxError as LmxError
     from lmx_core.errors import NothingToDo as NothingToDo
+    from lmx_core.errors import RefreshFailed as RefreshFailed
     from lmx_core.errors import SessionDown as SessionDown
     from lmx_core.errors import SessionLocked as SessionLocked
     from lmx_core.errors import SnapshotTimeout as SnapshotTimeout
@@ -61,6 +64,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import UnknownEntry as UnknownEntry
     from lmx_core.errors import UnknownTools as UnknownTools
     from lmx_core.errors import UnsafeFork as UnsafeFork
+    from lmx_core.errors import UnsupportedEffort as UnsupportedEffort
     from lmx_core.harness.assemble import assemble as assemble
     from lmx_core.harness.explain import diff as diff
     from lmx_core.harness.explain import explain as explain
@@ -108,7 +112,8 @@ _HOME = {
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
-        "CompactionFailed BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
+        "UnsupportedEffort CompactionFailed RefreshFailed Conflict DocumentTooLarge BudgetExceeded AwaitTimeout "
+        "SnapshotTimeout SessionDown Failure"
     ),
     "lmx_core.clock": "FOREVER Clock SystemClock ManualClock",
     "lmx_core.usage": "Usage",
