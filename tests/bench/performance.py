@@ -2,9 +2,10 @@
 
     .venv/bin/python tests/bench/performance.py [--runs 5] [--lmx PATH] [--codex PATH] [--pi PATH]
 
-Writes docs/reference/performance.md and docs/reference/performance.json. Clients take turns, so that a machine's bad moment
-meets all of them; every budget is a ratio to a client of the same run (docs/why/performance.md says why). Peers come from the
-npm packages @openai/codex and @earendil-works/pi-coding-agent. Linux only; loopback only.
+Writes docs/reference/performance.md and performance.json, and performance-engine.json (`engine.py` measures the engine alone).
+Clients take turns, so that a machine's bad moment meets all of them; every budget is a ratio to a client of the same run
+(docs/why/performance.md says why). Peers come from the npm packages @openai/codex and @earendil-works/pi-coding-agent. Linux
+only; loopback only.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import tempfile
 import urllib.request
 from pathlib import Path
 from typing import Any
+
+import engine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -49,9 +52,9 @@ def main() -> int:
         server.wait()
         shutil.rmtree(work, ignore_errors=True)
     (ROOT / "docs/reference/performance.json").write_text(json.dumps(results, indent=1) + "\n")
-    page = render(results)
-    (ROOT / "docs/reference/performance.md").write_text(page)
-    print(page)
+    engine.PAGE.write_text(render(results))
+    engine.write(engine.measure(args.runs))
+    print(engine.PAGE.read_text())
     return 0
 
 
