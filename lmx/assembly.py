@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmx import __version__
+from lmx import __version__, composition
 from lmx.config import model as models
 from lmx.config import state
 from lmx.config.layers import Settings, home
@@ -25,12 +25,11 @@ from lmx_core import (
     LocalEnvironment,
     Scrub,
     Session,
-    assemble,
     resume_session,
     start_session,
 )
 from lmx_core.clock import SystemClock, deadline
-from lmx_core.extensions import EnvironmentContext, Permissions, Search, Workspace
+from lmx_core.extensions import EnvironmentContext, Permissions, Workspace, coding
 from lmx_core.permissions import Handle
 from lmx_core.providers.catalog import PROVIDERS
 from lmx_core.tasks import run_in_thread
@@ -119,18 +118,34 @@ class SessionFactory:
             raise models.no_key(model, self.settings)
         raise CommandError(failure.message, "usage")
 
-    def harness(self, recorded: Mapping[str, Any] | None = None) -> Harness:
-        """What every session starts from. `recorded` is the newest `session` entry of the transcript to be resumed.
+    def compose(self, model: str, recorded: Mapping[str, Any] | None = None) -> composition.Composed:
+        """What a session on `model` starts from. `recorded` is the newest `session` entry of the transcript to be resumed.
 
-        A recorded prompt comes back as it was, with today's text in the places marked for it (cli.md 3.9).
+        A resumed session gets the prompt and the tools it was put together from, and today's extensions on them; one that
+        does not say what it was put together from gets its prompt as it was, with today's text in the places marked for it
+        (cli.md 3.9). Raises CommandError for one that cannot be put together any more.
         """
-        get, given = self.settings.get, {}
-        resumed = recorded is not None and "system" not in self._chosen()
-        if resumed:
-            given["system"] = (recorded or {}).get("system")
-        elif get("system") is not None:
-            given["system"] = get("system")
-        base = Harness.new(
+        base, inputs = self._base(), None if recorded is None else composition.read(recorded)
+        anew = recorded is None or "system" in self._chosen()
+        recipe = self._recipe(model, replace_only=not anew and inputs is None)
+        layers = [name for name in composition.LAYERS if name in recipe]
+        if inputs is not None:
+            layers = layers if anew else inputs.layers
+            base, recipe = composition.resumed(base, recipe, inputs._replace(layers=layers))
+        elif recorded is not None:
+            base = base.replace(system=recorded.get("system"))
+        if anew:
+            base = base.replace(system=self.settings.get("system", UNSET))
+        made = composition.compose(base, recipe, layers)
+        self.notices += [notice for notice in made.harness.notices if notice not in self._told]
+        self._told.update(made.harness.notices)
+        record = made.record if recorded is None or inputs is not None else None
+        return composition.Composed(made.harness.replace(notices=()), record)
+
+    def _base(self) -> Harness:
+        """What this start decides by itself, before any extension."""
+        get = self.settings.get
+        return Harness.new(
             environment=self._environment,
             max_turns=get("max_turns"),
             max_requests=get("max_requests"),
@@ -139,12 +154,7 @@ class SessionFactory:
             keep_recent_tokens=get("keep_recent_tokens"),
             summary_model=self._summary_model(),
             approval_timeout_ms=FOREVER if self.interactive else None,
-            **given,
         )
-        made = assemble(base, self._extensions(replace_only=resumed))
-        self.notices += [notice for notice in made.notices if notice not in self._told]
-        self._told.update(made.notices)
-        return made.replace(notices=())
 
     def _summary_model(self) -> str | None:
         named = self.settings.get("summary_model")
@@ -154,25 +164,31 @@ class SessionFactory:
         """Settings that were given for this start, not for starts in general; only these change a resumed session."""
         return {name for name, source in self.settings.sources.items() if source == "flag"}
 
-    def _extensions(self, *, replace_only: bool) -> list[Any]:
-        asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
+    def _recipe(self, model: str, *, replace_only: bool) -> dict[str, Any]:
+        """The extensions by name, in their order: the standard ones, what describes the workspace, and the gate last."""
         personal = self.settings.state is not None
-        extensions: list[Any] = [Search()]
+        recipe: dict[str, Any] = coding(model, self.provider, interactive=self.interactive)
         if not self.bare:
-            extensions.append(Workspace(self.cwd, home=self._home, personal=personal, replace_only=replace_only))
+            how = {"home": self._home, "personal": personal, "replace_only": replace_only}
+            recipe["workspace"] = (Workspace, {"cwd": self.cwd, **how})
             if personal:
-                extensions.append(EnvironmentContext(self.cwd, replace_only=replace_only))
-        return [*extensions, Permissions(handle=self.permission, non_interactive=asks)]
+                recipe["environment_context"] = (EnvironmentContext, {"cwd": self.cwd, "replace_only": replace_only})
+        for name in self.settings.get("disabled_extensions", []):
+            recipe.pop(name, None)
+        asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
+        return {**recipe, "permissions": (Permissions, {"handle": self.permission, "non_interactive": asks})}
 
     async def new(self, model: str) -> Session:
         """A fresh session. It must be made inside a running `Runtime`."""
         asked = models.effort(self.settings, model)
+        made = self.compose(model)
         return await start_session(
             provider=self.provider,
             store=self.store,
             model=model,
             reasoning_effort=UNSET if asked is None else asked.level,
-            harness=self.harness(),
+            harness=made.harness,
+            harness_assembly=made.record,
             cwd=self.cwd,
         )
 
@@ -196,13 +212,15 @@ class SessionFactory:
             model = models.spec(self.settings.get("model"), "--model")
         if (used := model or recorded.get("model")) is not None:
             self.check(used)
+        made = self.compose(str(used), recorded)
         return await resume_session(
             provider=self.provider,
             store=self.store,
             resume=session_id,
             model=UNSET if model is None else model,
             reasoning_effort=self.settings.get("effort", UNSET),
-            harness=self.harness(recorded),
+            harness=made.harness,
+            harness_assembly=made.record,
             cwd=self.cwd,
         )
 

@@ -33,7 +33,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
     logs.start(settings.state, environ, factory.secrets)
     model, source = _model(line, factory)
-    harness = factory.harness()
+    harness = factory.compose(model).harness
     report = explain(harness)
     report = {
         "schema_version": report.pop("schema_version"),

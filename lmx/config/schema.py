@@ -70,6 +70,9 @@ def is_url(value: Any) -> bool:
         return False
 
 
+EXTENSIONS = ("search", "workspace", "environment_context")
+"""The parts that can be left out. The permission gate is none of them: a list must not take it away."""
+
 URL_TAKES = "an address such as http://localhost:8080/v1"
 
 KEYS = (
@@ -125,6 +128,14 @@ KEYS = (
         "~/.lmx/sessions",
         "where conversations are kept",
         '"~/.lmx/sessions"',
+    ),
+    Key(
+        "disabled_extensions",
+        f"a list of {', '.join(EXTENSIONS)}",
+        lambda value: _names(value) and set(value) <= set(EXTENSIONS),
+        "[]",
+        "parts of lmx to leave out: `lmx explain` lists them",
+        '["search"]',
     ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(

@@ -13,9 +13,10 @@ _HOME = {
     "Permissions": "permissions",
     "Search": "search",
     "Workspace": "workspace",
+    "coding": "recipe",
 }
 
-__all__ = ["EnvironmentContext", "Permissions", "Search", "Workspace"]
+__all__ = ["EnvironmentContext", "Permissions", "Search", "Workspace", "coding"]
 
 
 def __getattr__(name: str) -> Any:

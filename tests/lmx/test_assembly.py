@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from lmx.assembly import SessionFactory
 from lmx.config import layers
 from lmx.config import model as models
 from lmx.exit_status import CommandError
-from lmx_core import FOREVER
+from lmx_core import FOREVER, Harness
 from lmx_core.providers.catalog import BY_NAME, EFFORTS
 
 KEY = "sk-canary-0123456789"
@@ -23,10 +24,14 @@ def factory(home: Path, *, interactive: bool = True, bare: bool = False, **flags
     return SessionFactory(settings, cwd=home, environ=environ, interactive=interactive, bare=bare)
 
 
+def composed(factory: SessionFactory, recorded: dict[str, Any] | None = None) -> Harness:
+    return factory.compose("openai:m", recorded).harness
+
+
 def test_c1_33_run_and_screen_start_from_one_recipe(tmp_path: Path) -> None:
     """C1-33: tools, prompt, limits and hooks are equal; only the waiting for an answer differs."""
     (tmp_path / "AGENTS.md").write_text("house rule")
-    run, screen = factory(tmp_path, interactive=False).harness(), factory(tmp_path).harness()
+    run, screen = composed(factory(tmp_path, interactive=False)), composed(factory(tmp_path))
     assert set(screen.changed_from(run)) <= {"approval_timeout_ms", "hooks", "host_tools", "environment"}
     assert [tool.name for tool in run.host_tools or ()] == [tool.name for tool in screen.host_tools or ()]
     assert [item["module"] for item in run.applied] == [item["module"] for item in screen.applied]
@@ -37,13 +42,13 @@ def test_c1_33_run_and_screen_start_from_one_recipe(tmp_path: Path) -> None:
 def test_a_recorded_prompt_comes_back_with_the_text_of_today(tmp_path: Path) -> None:
     """Cli.md 3.9: the marked layer is replaced, a prompt without one stays exactly as it was, --system beats both."""
     (tmp_path / "AGENTS.md").write_text("yesterday")
-    before = str(factory(tmp_path).harness().system)
+    before = str(composed(factory(tmp_path)).system)
     (tmp_path / "AGENTS.md").write_text("today")
-    after = str(factory(tmp_path).harness({"system": before}).system)
+    after = str(composed(factory(tmp_path), {"system": before}).system)
     assert "today" in after and "yesterday" not in after and after.count("<lmx-workspace>") == 1
-    assert factory(tmp_path).harness({"system": "bare prompt"}).system == "bare prompt"
-    assert factory(tmp_path).harness({"system": None}).system is None
-    assert str(factory(tmp_path, system="new").harness({"system": before}).system).startswith("new")
+    assert composed(factory(tmp_path), {"system": "bare prompt"}).system == "bare prompt"
+    assert composed(factory(tmp_path), {"system": None}).system is None
+    assert str(composed(factory(tmp_path, system="new"), {"system": before}).system).startswith("new")
 
 
 def test_without_a_state_directory_nothing_personal_is_read(tmp_path: Path) -> None:
@@ -51,7 +56,7 @@ def test_without_a_state_directory_nothing_personal_is_read(tmp_path: Path) -> N
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "CLAUDE.md").write_text("personal rule")
     (tmp_path / "work").mkdir()
-    known, none = str(factory(tmp_path).harness().system), str(factory(tmp_path, config="none").harness().system)
+    known, none = str(composed(factory(tmp_path)).system), str(composed(factory(tmp_path, config="none")).system)
     assert "personal rule" in known and "Platform:" in known
     assert "personal rule" not in none and "Platform:" not in none
 
@@ -107,7 +112,7 @@ def test_every_level_can_be_typed() -> None:
 def test_nothing_shows_a_key(tmp_path: Path) -> None:
     """C7-6: neither repr nor the harness nor its record."""
     made = factory(tmp_path)
-    harness = made.harness()
+    harness = composed(made)
     assert KEY not in repr(made.__dict__.values()).replace(repr(made.secrets), "") + repr(harness) + repr(
         harness.applied
     )

@@ -20,7 +20,7 @@ from lmx.config.model import Choice
 from lmx.output import lines
 from lmx.output.text import call_line
 from lmx.sanitize import for_terminal
-from lmx_core import Harness, MemoryStore, Runtime, events
+from lmx_core import MemoryStore, Runtime, events
 from lmx_core.errors import LmxError
 
 _SHOWN_LINES = 8
@@ -48,7 +48,7 @@ class DemoFactory(SessionFactory):
 
     def __init__(self, folder: Path, environ: Mapping[str, str], mode: str, pace_ms: float = 0):
         settings = Settings(
-            values={"permissions.mode": mode},
+            values={"permissions.mode": mode, "context_window": model.WINDOW},
             sources={"permissions.mode": "the demo"},
             config=None,
             config_source=layers.NONE,
@@ -57,9 +57,6 @@ class DemoFactory(SessionFactory):
         )
         super().__init__(settings, cwd=folder, environ=environ, interactive=mode == "ask", bare=True)
         self.provider, self.store = model.scripted(pace_ms), MemoryStore()
-
-    def harness(self, recorded: Mapping[str, Any] | None = None) -> Harness:
-        return super().harness(recorded).replace(context_window=model.WINDOW)
 
     async def choose(self) -> Choice:
         return Choice(model.NAME, "placeholder")

@@ -108,8 +108,8 @@ def test_c1_87_two_tools_of_one_name_are_reported(
         def apply(self, harness: Harness) -> Harness:
             return harness.append_host_tools(search_tools()[:1])
 
-    extensions = SessionFactory._extensions
-    monkeypatch.setattr(SessionFactory, "_extensions", lambda self, **how: [*extensions(self, **how), Twin()])
+    recipe = SessionFactory._recipe
+    monkeypatch.setattr(SessionFactory, "_recipe", lambda self, *a, **how: {**recipe(self, *a, **how), "twin": Twin})
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     status = explain.main(argv.parse(["explain", "--model", "openai:m", "-C", str(tmp_path)]), environ)
     printed = capsys.readouterr()

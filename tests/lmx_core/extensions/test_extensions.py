@@ -19,6 +19,7 @@ from lmx_core.harness.harness import Harness
 from lmx_core.options import UNSET, layered
 from lmx_core.permissions import Handle
 from lmx_core.prompt import default
+from lmx_core.providers.scripted import Scripted
 from lmx_core.workspace import layers
 
 
@@ -121,6 +122,21 @@ def test_search_adds_its_tools_without_choosing_the_others() -> None:
     assert [tool.name for tool in resumed["tools"]] == ["read"]
     twice = assemble(harness, [Search])
     assert twice.host_tools == harness.host_tools
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_ex_10_the_standard_recipe_is_a_dict_by_name(interactive: bool) -> None:
+    """EX-10: taking out and replacing are dict work; workspace, gate and programs need a word of the host's."""
+    provider = Scripted([])
+    recipe = extensions.coding("scripted:m", provider, interactive)
+    assert list(recipe) == ["search"]
+    made = assemble(Harness(), recipe.values())
+    assert [tool.name for tool in made.host_tools or ()] == ["grep", "glob"] and made.hooks is None
+    mine = {**recipe, "search": (Permissions, {"mode": "plan"})}
+    assert [item["module"].rpartition(".")[2] for item in assemble(Harness(), mine.values()).applied] == ["Permissions"]
+    recipe.pop("search")
+    assert assemble(Harness(), recipe.values()) == Harness()
+    assert list(extensions.coding("scripted:m", provider)) == ["search"], "each call makes its own"
 
 
 def test_what_is_not_asked_for_is_not_imported() -> None:

@@ -1,0 +1,21 @@
+"""The standard recipe of a coding agent: which extensions, under which names, in which order (EX-10).
+
+A dict and no list, so that a host says what it changes by name: `recipe.pop("search")`, `recipe["search"] = Mine`. A host that
+copied the list instead would miss what later releases add.
+"""
+
+from __future__ import annotations
+
+from lmx_core.extensions.search import Search
+from lmx_core.harness.assemble import Spec
+from lmx_core.providers.base import Provider
+
+
+def coding(model: str, provider: Provider, interactive: bool = False) -> dict[str, Spec]:
+    """The recipe by name, in the order in which `assemble(base, recipe.values())` applies it.
+
+    It is for one session: `model` and `provider` are what it will run with, `interactive` says that somebody can answer.
+    `search` suits every session, so none of the three decides about it. What reads a workspace, asks for permission or runs
+    programs of its own is not here: it needs a word of the host's.
+    """
+    return {"search": Search}
