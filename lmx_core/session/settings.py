@@ -68,8 +68,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def with_tools(self, tools: Sequence[Tool]) -> Settings:
-        """The same with other local tools. Raises ConfigError for a catalog that is none."""
-        return self._settled_anew(msgspec.structs.replace(self.options, tools=list(tools)))
+        """The same with other local tools. Raises ConfigError for a catalog that is none.
+
+        What the host said the session was assembled from is no longer true, and is dropped (EX-11).
+        """
+        return self._settled_anew(msgspec.structs.replace(self.options, tools=list(tools), harness_assembly=None))
 
     def with_withheld(self, names: Sequence[str]) -> Settings:
         """The same where the tools of these names are withheld."""

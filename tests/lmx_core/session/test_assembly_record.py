@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions import World, world
 
+from lmx_core.builtin import default_tools, search_tools
 from lmx_core.providers.scripted import complete
 from lmx_core.stores.memory import MemoryStore
 
@@ -27,6 +28,17 @@ async def test_ex_11_it_stands_in_the_session_entry_and_decides_nothing():
         await w.session.await_prompt("go")
         assert [entry["harness_assembly"] for entry in w.of("session")] == [RECORD, RECORD]
         assert w.provider.requests[0].system == "mine" and not w.provider.requests[0].tools
+
+
+async def test_ex_11_a_live_change_of_the_catalog_clears_it():
+    """EX-11: what the session was assembled from is no longer what it has; withholding a tool changes nothing of that."""
+    async with world([], harness_assembly=RECORD, tools=search_tools()) as w:
+        await w.session.disable_tools(["grep"])
+        assert w.of("session")[-1]["harness_assembly"] == RECORD
+        await w.session.set_tools(default_tools())
+        assert "harness_assembly" not in w.of("session")[-1]
+        await w.session.set_model("scripted:other")
+        assert [("harness_assembly" in entry) for entry in w.of("session")] == [True, True, False, False]
 
 
 async def test_ex_11_a_resume_does_not_restore_it():
