@@ -7,6 +7,7 @@ one `Done` or `Error`, nothing after it) even for a provider that breaks it, so 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -28,6 +29,7 @@ class Provider(Protocol):
     `check(model, tools) -> Failure | None` (no I/O), `async context_window(model) -> int | None`,
     `async input_modalities(model) -> Collection[str]`, `async available_models(provider=None) -> list[str]`,
     `available_providers() -> list[str]` (no I/O), `model_metadata(model) -> dict` (no I/O),
+    `estimate_cost(request) -> float | None` (no I/O),
     `reasoning_efforts(model) -> Sequence[str]` (no I/O), `async aclose()`.
     """
 
@@ -131,6 +133,14 @@ def reasoning_efforts(provider: Provider, model: str) -> list[str]:
     """The levels of reasoning that the model knows, from least to most; `[]` when that cannot be told."""
     ask = getattr(provider, "reasoning_efforts", None)
     return list(model_metadata(provider, model).get("reasoning_efforts", ()) if ask is None else ask(model))
+
+
+async def estimate_cost(provider: Provider, request: Request) -> float | None:
+    """Dollars that a request may cost, or None when the provider cannot tell (BU-3)."""
+    ask: Any = getattr(provider, "estimate_cost", None)
+    told = None if ask is None else ask(request)
+    dollars: float | None = await told if inspect.isawaitable(told) else told
+    return dollars
 
 
 def model_metadata(provider: Provider, model: str) -> dict[str, Any]:

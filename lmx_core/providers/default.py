@@ -12,7 +12,7 @@ import msgspec
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.errors import ConfigError, Failure
-from lmx_core.providers import catalog, modalities, models
+from lmx_core.providers import catalog, estimate, modalities, models
 from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.failures import AttemptFailed, broken_stream
 from lmx_core.providers.http import Http
@@ -39,6 +39,7 @@ class DefaultProvider:
     - `ollama_window`: whether the daemon is asked about a model: its window, before the first request and after every answer
       (OL-3), and whether it reads images.
     - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered.py`).
+    - `cost_estimate`: `pessimistic` (BU-3) or `realistic` (BU-4), for `estimate_cost`.
 
     Raises ConfigError for a base URL that is none. Its repr shows its name only.
     """
@@ -54,12 +55,16 @@ class DefaultProvider:
         local_max_tokens: int | None = 16_384,
         ollama_window: bool = True,
         calls_in_text: Collection[str] = ("local", "ollama"),
+        cost_estimate: str = estimate.PESSIMISTIC,
         clock: Clock | None = None,
     ):
+        if cost_estimate not in estimate.WAYS:
+            raise ConfigError(f"cost_estimate= must be one of {', '.join(estimate.WAYS)}")
         self._routes = Routes(base_url=base_url, api_keys=api_keys, environ=environ, local_max_tokens=local_max_tokens)
         self._idle_ms = idle_timeout_ms
         self._ollama_window = ollama_window
         self._calls_in_text = frozenset(calls_in_text)
+        self._cost_estimate = cost_estimate
         self._http = Http(connect_timeout_ms, clock or SystemClock())
 
     def __repr__(self) -> str:
@@ -149,6 +154,16 @@ class DefaultProvider:
             "reasoning_efforts": list(facts.efforts),
             "price": msgspec.to_builtins(facts.price),
         }
+
+    def estimate_cost(self, request: Request) -> float | None:
+        """Dollars that a request may cost, at list prices; None for a model without a known price. Nothing is asked or sent."""
+        try:
+            spec = parse_spec(request.model)
+        except ConfigError:
+            return None
+        info = catalog.BY_NAME.get(spec.provider)
+        vendor = info.vendor if info else spec.provider
+        return estimate.estimate(request, vendor, spec.model, self._cost_estimate)
 
     async def input_modalities(self, model: str) -> frozenset[str]:
         """What the model reads besides text: by its name, or as an Ollama daemon says of it; unknown is no."""

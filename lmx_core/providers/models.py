@@ -84,11 +84,30 @@ def facts(provider: str, model: str) -> ModelFacts | None:
     paid by the month, so those have no price here.
     """
     if provider == "openrouter":
-        vendor, _, name = model.partition(":")[0].partition("/")
-        return _unpriced(_listed(_SOLD_BY_OPENROUTER.get(vendor, vendor), name.replace(".", "-"), name))
+        return _unpriced(_of_openrouter(model))
     if provider in _SAME_MODEL:
         return _unpriced(_listed(_SAME_MODEL[provider], model))
     return _listed(provider, model.removeprefix("models/"))
+
+
+def to_reckon_with(provider: str, model: str) -> ModelFacts | None:
+    """The same, with a price to estimate by: OpenRouter passes on what the vendors charge, and says afterwards what it was."""
+    return _of_openrouter(model) if provider == "openrouter" else facts(provider, model)
+
+
+def _of_openrouter(model: str) -> ModelFacts | None:
+    vendor, _, name = model.partition(":")[0].partition("/")
+    return _listed(_SOLD_BY_OPENROUTER.get(vendor, vendor), name.replace(".", "-"), name)
+
+
+def is_free(provider: str, model: str) -> bool:
+    """Whether it runs on one's own machine, where an answer costs nothing. An Ollama model in the cloud is hosted (C8-8)."""
+    return provider == "local" or (provider == "ollama" and "cloud" not in model)
+
+
+def rates(found: ModelFacts, input_tokens: int) -> Price | None:
+    """The price of a request of this length: a long one may cost more, all of it."""
+    return found.above.price if found.above is not None and input_tokens > found.above.tokens else found.price
 
 
 def _listed(vendor: str, *names: str) -> ModelFacts | None:
@@ -117,9 +136,7 @@ def effort_of(found: ModelFacts | None, level: str | None) -> str | None:
 def priced(usage: Usage, provider: str, model: str) -> Usage:
     """`usage` with its cost, where the provider did not tell one and the price is known."""
     found = facts(provider, model) if usage.cost_usd is None else None
-    if found is None or found.price is None:
+    price = None if found is None else rates(found, usage.input_tokens)
+    if price is None:
         return usage
-    price, above = found.price, found.above
-    if above is not None and usage.input_tokens > above.tokens:
-        price = above.price
     return msgspec.structs.replace(usage, cost_usd=price.of(usage))

@@ -36,6 +36,7 @@ from lmx_core.session.prompt.run import Run
 from lmx_core.session.room import Room
 from lmx_core.session.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
+from lmx_core.session.spending import Spending
 from lmx_core.session.subscribers import Subscribers
 from lmx_core.session.telling import of_session
 from lmx_core.stores.base import AsyncStore
@@ -74,8 +75,11 @@ class Actor:
         self.id, self.settings = id, settings
         self.clock, self.messages = options.clock, options.messages
         self.guard = options.guard or StandardGuard()
-        self.limits = Limits(max_turns=options.max_turns, max_requests=options.max_requests)
+        self.limits = Limits(
+            max_turns=options.max_turns, max_requests=options.max_requests, max_cost_usd=options.max_cost_usd
+        )
         self.retry_policy = policy(options.provider_retry)
+        self.spending = Spending(self)
         self.rules = stubs.rules(options.stub_tool_results, options.keep_attachments, options.keep_media)
         self.room = Room(self)
         self.hooks = HookChain(options.hooks)

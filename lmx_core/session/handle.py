@@ -22,6 +22,7 @@ from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.configured import Configured
 from lmx_core.session.snapshot import Info, Snapshot
+from lmx_core.session.spending import Budget
 from lmx_core.session.subscribers import Subscription
 from lmx_core.transcript.replay import latest_assistant_text, spent
 from lmx_core.usage import Usage
@@ -203,6 +204,10 @@ class Session(Configured):
         settings = self._actor.settings
         here = ToolContext(
             cwd=settings.options.cwd, environment=settings.environment, call_id="files", clock=self._actor.clock
+    async def budget(self) -> Budget:
+        """What of its cost, its requests and its time is used (MET-17). Time is for who asks: nothing stops at the deadline."""
+        return await self._actor.ask(self._actor.spending.budget)
+
         )
         return (await list_files(here, await find_root(here, ""))).files
 

@@ -24,6 +24,7 @@ from lmx_core.telemetry import Telemetry
 from lmx_core.tools import run as tools
 from lmx_core.tools.catalog import Catalog
 from lmx_core.turn.effects import (
+    CostEstimate,
     Effect,
     EffectKey,
     EffectOutcome,
@@ -86,6 +87,8 @@ class InlineEffectHost:
             case ModelFacts(model):
                 window = await providers.context_window(self._provider, model)
                 return window, await self._reads(model)
+            case CostEstimate(request):
+                return await providers.estimate_cost(self._provider, request)
             case ReadReferences():
                 return await self._read(effect)
 

@@ -80,7 +80,7 @@ class Room:
     def forecast(self, request: Request) -> int:
         """Tokens that a request will come to (CW-4)."""
         ledger = self._actor.ledger
-        return window.forecast(self._conversation(request), self._fixed(request), ledger.measured)
+        return window.forecast(self.conversation(request), self._fixed(request), ledger.measured)
 
     def position(self) -> events.ContextPosition:
         """Where the conversation stands in its window (EVT-13)."""
@@ -98,10 +98,11 @@ class Room:
             tokens = int(planning * KEPT_PART)
         if tokens is None:
             return Keep()
-        size = self._conversation(request) + self._fixed(request)
+        size = self.conversation(request) + self._fixed(request)
         return Keep(bytes=tokens * size // max(1, forecast))
 
-    def _conversation(self, request: Request) -> int:
+    def conversation(self, request: Request) -> int:
+        """Bytes of the conversation that a request carries."""
         projection = self._actor.ledger.projection
         if request.entries is projection.entries():
             return projection.weight
@@ -159,7 +160,7 @@ class Room:
                 parts={
                     "instructions": tokens_of(overhead(request.system, ())),
                     "tools": tokens_of(overhead(None, request.tools)),
-                    "conversation": tokens_of(self._conversation(request)),
+                    "conversation": tokens_of(self.conversation(request)),
                 },
             )
         )

@@ -38,6 +38,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
     max_requests: int | None
     context: ContextPosition
+    max_cost_usd: float | None
     context_window_known: bool
     params: dict[str, Any]
     harness_context: dict[str, Any]
@@ -73,6 +74,7 @@ def facts(actor: Actor) -> dict[str, Any]:
         "max_requests": options.max_requests,
         "context": actor.room.position(),
         "context_window_known": actor.room.known.window.tokens is not None,
+        "max_cost_usd": options.max_cost_usd,
         "params": options.params,
         "harness_context": options.harness_context,
         "runtime": actor.mount.name,

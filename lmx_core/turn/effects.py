@@ -87,6 +87,13 @@ class ModelFacts(msgspec.Struct, frozen=True):
     model: str
 
 
+class CostEstimate(msgspec.Struct, frozen=True):
+    """What a request may cost, by its provider. Outcome: dollars, or None where it cannot tell."""
+
+    kind = "cost_estimate"
+    request: Request
+
+
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """An `@` of a prompt. `ref` is what was written, `path` what it names.
 
@@ -107,7 +114,7 @@ class ReadReferences(msgspec.Struct, frozen=True, kw_only=True):
     model: str
 
 
-Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | ReadReferences
+Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences
 
 
 class EffectKey(msgspec.Struct, frozen=True, kw_only=True):

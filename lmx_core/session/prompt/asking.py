@@ -33,13 +33,15 @@ class Asking:
             if await self._recovered(answer):
                 retry = None
                 continue
-            retry = await self._backed_off(answer, answer.failure, retry)
+            retry = await self._backed_off(request, answer, answer.failure, retry)
 
     async def _prepared(self, retry: Retry | None) -> Request:
         """Steps 5 to 8: the next request, after at most one attempt to make room for it (CO-1)."""
         request = await self._built(retry)
         if self._actor.room.is_due(request) and await self._compacted("threshold"):
             request = await self._built(retry)
+        if (refusal := await self._steps.unaffordable(request)) is not None:
+            raise forbidden(self._steps.budget_end(refusal), retry)
         return request
 
     async def _built(self, retry: Retry | None) -> Request:
@@ -73,7 +75,7 @@ class Asking:
         if self._steps.refusal(spare=1) is not None:
             return False
         summarising = Summarising(self._actor, self._steps.work, trigger=trigger, turn=self._steps.turns)
-        if (plan := summarising.plan()) is None:
+        if (plan := summarising.plan()) is None or await summarising.unaffordable(plan) is not None:
             return False
         try:
             await summarising.go(plan)
@@ -102,6 +104,7 @@ class Asking:
         terminal = await self._streamed(request, turn)
         answer = await self._perform(turn, turn.fold(terminal))
         self._turn = None
+        self._ledger.settle()
         assert answer is not None  # a terminal event always ends the turn
         self._silent = not turn.had_output and turn.usage is None
         self._actor.room.told(served=turn.served_window, stated=stated_window(answer))
@@ -133,13 +136,14 @@ class Asking:
                 return effect
         return None
 
-    async def _backed_off(self, answer: Finished, failure: Failure, retry: Retry | None) -> Retry:
+    async def _backed_off(self, request: Request, answer: Finished, failure: Failure, retry: Retry | None) -> Retry:
         """Waits before another attempt. Ends the prompt where none is worth it or admitted, without waiting (RY-5)."""
         policy = self._actor.retry_policy
         attempt = 1 if retry is None else retry.attempt
         failed = End(stop_reason="error", failure=failure, request_id=self.request_id)
         delay = policy.delay_ms(failure, attempt=attempt, after_output=answer.after_output)
-        if delay is None or self._steps.refusal() is not None:
+        refused = self._steps.refusal() or await self._steps.unaffordable(request)
+        if delay is None or refused is not None:
             raise Ended(failed)
         again = Retry(
             attempt=attempt + 1,

@@ -16,13 +16,15 @@ from lmx_core import events
 from lmx_core.context.compaction import closing_message
 from lmx_core.entry import Entry
 from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure, NothingToDo
-from lmx_core.request import Done, Error, ProviderEvent, Request
+from lmx_core.request import Done, Error, Forecast, ProviderEvent, Request
 from lmx_core.session.inbox import Work
 from lmx_core.session.prompt.end import Interrupted, settle
 from lmx_core.session.telling import watched
-from lmx_core.transcript.weight import overhead
+from lmx_core.transcript.weight import overhead, tokens_of
+from lmx_core.turn.budget import Refusal
 from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
+from lmx_core.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +93,7 @@ class Summarising:
     async def _answered(self, plan: Plan) -> Answer:
         """Asks, and once more where the failure may pass (CO-6)."""
         answer = await self._asked(plan)
-        if answer.failure is not None and answer.failure.is_transient and self._admitted():
+        if answer.failure is not None and answer.failure.is_transient and await self._admitted(plan, answer):
             await self._record(answer, retrying=True)
             await self._actor.outcome(self._work.start(Sleep(_delay(answer.failure)), turn=self._turn))
             answer = await self._asked(plan)
@@ -102,8 +104,17 @@ class Summarising:
         self._actor.emit(events.CompactionFailed(reason=answer.refusal))
         raise CompactionFailed(answer.refusal)
 
-    def _admitted(self) -> bool:
-        return self._actor.limits.refusal(turns=0, requests=self._ledger.requests) is None
+    async def _admitted(self, plan: Plan, failed: Answer) -> bool:
+        """Whether the budget has another request after one that failed, whose usage is not written yet."""
+        counted = self._actor.limits.refusal(turns=0, requests=self._ledger.requests)
+        unwritten = Usage() if failed.usage is None else Usage.from_dict(failed.usage)
+        return counted is None and await self.unaffordable(plan, unwritten) is None
+
+    async def unaffordable(self, plan: Plan, unwritten: Usage | None = None) -> Refusal | None:
+        """Why the summary does not fit into the session's cost."""
+        request, closing = self._request(plan)
+        size = Forecast(input_tokens=plan.forecast + tokens_of(len(closing.encode())))
+        return await self._actor.spending.refusal(request, size, self._work, turn=self._turn, unwritten=unwritten)
 
     async def _asked(self, plan: Plan) -> Answer:
         """One request, recorded, and what came of it. Its words are not shown as they come: they are nobody's answer."""
@@ -223,8 +234,16 @@ class Compacting:
             raise NothingToDo("the conversation is too short to be summarised")
         refusal = self._actor.limits.refusal(turns=0, requests=self._actor.ledger.requests)
         if refusal is not None:
-            raise BudgetExceeded(self._actor.messages.budget_stopped(refusal.detail))
+            raise self._exceeded(refusal)
         return plan
+
+    def _exceeded(self, refusal: Refusal) -> BudgetExceeded:
+        return BudgetExceeded(self._actor.messages.budget_stopped(refusal.detail), refusal.detail)
+
+    async def _summarised(self) -> events.Compacted:
+        if (refusal := await self._summarising.unaffordable(self.plan)) is not None:
+            raise self._exceeded(refusal)
+        return await self._summarising.go(self.plan)
 
     @property
     def request_id(self) -> str | None:
@@ -236,8 +255,8 @@ class Compacting:
 
     async def go(self) -> None:
         try:
-            told = await self._summarising.go(self.plan)
-        except CompactionFailed as error:
+            told = await self._summarised()
+        except (CompactionFailed, BudgetExceeded) as error:
             self._finish(error)
         except Interrupted as interruption:
             self._work.abandon()

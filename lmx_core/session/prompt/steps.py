@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lmx_core.errors import Failure, HookDenied, HookFailed
+from lmx_core.request import Request
 from lmx_core.session.inbox import Progress, Ticket
 from lmx_core.session.prompt.end import End
 from lmx_core.turn.budget import Refusal
@@ -40,7 +41,13 @@ class Steps:
 
     def refusal(self, *, spare: int = 0) -> Refusal | None:
         """Why the budget admits no request, or with `spare` not so many more."""
-        return self.actor.limits.refusal(turns=self.turns, requests=self.actor.ledger.requests + spare)
+        counted = self.actor.limits.refusal(turns=self.turns, requests=self.actor.ledger.requests + spare)
+        return counted or self.actor.spending.exhausted()
+
+    async def unaffordable(self, request: Request) -> Refusal | None:
+        """Why this request does not fit into the session's cost."""
+        spending = self.actor.spending
+        return await spending.refusal(request, spending.forecast(request), self.work, turn=self.turns)
 
     def budget_end(self, refusal: Refusal) -> End:
         messages = self.actor.messages
