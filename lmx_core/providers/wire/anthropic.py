@@ -51,7 +51,7 @@ _STOPS = {
     "refusal": "content_filter",
 }
 _MARK = b',"cache_control":{"type":"ephemeral"}}'
-_THINKING = ("thinking", "redacted_thinking")
+THINKING = ("thinking", "redacted_thinking")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _marked(block: bytes) -> bytes:
 def _settings(request: Request, target: Target) -> dict[str, Any]:
     """The body but its messages, system and tools; a generation parameter never overrides what the adapter needs."""
     params = {key: value for key, value in request.params.items() if key not in ("messages", "system", "tools")}
-    params.setdefault("max_tokens", _max_tokens(target))
+    params.setdefault("max_tokens", max_tokens_of(target))
     if "stop" in params:
         stop = params.pop("stop")
         params["stop_sequences"] = [stop] if isinstance(stop, str) else stop
@@ -158,7 +158,7 @@ def _settings(request: Request, target: Target) -> dict[str, Any]:
     return params | {"model": target.model, "stream": True}
 
 
-def _max_tokens(target: Target) -> int:
+def max_tokens_of(target: Target) -> int:
     """What the model can say, but a quarter of its window at most: some refuse a prompt that leaves less room than that."""
     if (facts := target.facts) is not None and facts.max_output:
         return min(facts.max_output, (facts.window or facts.max_output * 4) // 4)
@@ -205,24 +205,24 @@ def _media(entry: Entry) -> list[dict[str, Any]]:
 def _assistant(entry: Entry) -> list[dict[str, Any]]:
     content = entry.payload.get("content") or ()
     details = entry.payload.get("reasoning_details") or ()
-    thoughts = [detail for detail in details if detail.get("type") in _THINKING]
+    thoughts = [detail for detail in details if detail.get("type") in THINKING]
     if len(thoughts) != sum(item.get("type") == "thinking" for item in content):
         thoughts = []  # another provider's thinking: it has no signature here
     left = iter(thoughts)
     blocks: list[dict[str, Any]] = []
     for item in content:
         if item.get("type") == "thinking":
-            if (block := next(left, None)) is not None and _is_signed(block):
+            if (block := next(left, None)) is not None and is_signed(block):
                 blocks.append(block)
         elif (text := item.get("text") or "").strip():
             blocks.append({"type": "text", "text": text})
     for call in entry.payload.get("tool_calls") or ():
         arguments = call.get("arguments") or {}
         blocks.append({"type": "tool_use", "id": call["id"], "name": call["name"], "input": arguments})
-    return blocks if any(block["type"] not in _THINKING for block in blocks) else []
+    return blocks if any(block["type"] not in THINKING for block in blocks) else []
 
 
-def _is_signed(block: dict[str, Any]) -> bool:
+def is_signed(block: dict[str, Any]) -> bool:
     return bool(block.get("signature") or block.get("data"))
 
 
@@ -311,7 +311,7 @@ class Events:
     def _start(self, index: int, block: dict[str, Any]) -> None:
         self._blocks[index] = block
         kind = block.get("type")
-        if kind in _THINKING:
+        if kind in THINKING:
             self._answer.open("thinking")
             self._answer.reasoning_details.append(block)
             self._think(index, _Delta(thinking=block.get("thinking")))

@@ -84,12 +84,32 @@ class OpenAIChat:
         return refused_schema(tools, OPENAI_COMBINATORS, target.provider)
 
     def body(self, request: Request, target: Target) -> bytes:
-        head = _settings(request, target)
-        provider = target.provider
-        messages = self._encoded.messages(request.entries, provider, lambda entry: _messages(entry, provider), _shown)
+        messages = b",".join(self.history(request, target))
+        return b'{"messages":[' + messages + b"]," + encode(_settings(request, target))[1:]
+
+    def history(self, request: Request, target: Target) -> list[bytes]:
+        """The messages of a request, each encoded."""
+        messages = self._encoded.messages(
+            request.entries, self.flavour(target), lambda entry: self.messages(entry, target), _shown
+        )
         if request.system:
             messages.insert(0, encode({"role": "system", "content": request.system}))
-        return b'{"messages":[' + b",".join(messages) + b"]," + encode(head)[1:]
+        return messages
+
+    def flavour(self, target: Target) -> str:
+        """Targets of one flavour are told an entry in the same words."""
+        return target.provider
+
+    def messages(self, entry: Entry, target: Target) -> Iterator[dict[str, Any]]:
+        """The messages of one entry: one, or none for an answer that left nothing to send."""
+        if entry.type == "assistant":
+            message = _assistant(entry, target.provider)
+            if message is not None:
+                yield message
+        elif entry.type == "tool_result":
+            yield {"role": "tool", "tool_call_id": entry.payload["call_id"], "content": result_text(entry)}
+        else:  # a later system message breaks the templates of many local models, so those are the user's as well
+            yield _shown(entry, prompt_text(entry))
 
     def decoder(self, answer: Answer, target: Target) -> Chunks:
         return Chunks(answer, target)
@@ -126,18 +146,6 @@ def _effort(effort: str | None, provider: str) -> dict[str, Any]:
     if provider == "zai_coding_plan" or (provider == "deepseek" and effort == "none"):
         return {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
     return {"reasoning_effort": effort}
-
-
-def _messages(entry: Entry, provider: str) -> Iterator[dict[str, Any]]:
-    """The messages of one entry: one, or none for an answer that left nothing to send."""
-    if entry.type == "assistant":
-        message = _assistant(entry, provider)
-        if message is not None:
-            yield message
-    elif entry.type == "tool_result":
-        yield {"role": "tool", "tool_call_id": entry.payload["call_id"], "content": result_text(entry)}
-    else:  # a later system message breaks the templates of many local models, so those are the user's as well
-        yield _shown(entry, prompt_text(entry))
 
 
 def _shown(entry: Entry, text: str) -> dict[str, Any]:
