@@ -46,7 +46,7 @@ from lmx_core.turn.budget import Limits
 from lmx_core.turn.effects import EffectHost, EffectOutcome, Hook
 from lmx_core.turn.guard import StandardGuard
 from lmx_core.turn.retry import policy
-from lmx_core.turn.steering import Steers
+from lmx_core.turn.steering import FollowUps, Steers
 
 log = logging.getLogger("lmx_core")
 
@@ -83,7 +83,7 @@ class Actor:
         self.rules = stubs.rules(options.stub_tool_results, options.keep_attachments, options.keep_media)
         self.room = Room(self)
         self.hooks = HookChain(options.hooks)
-        self.steers, self.files = Steers(), SeenFiles()
+        self.steers, self.follow_ups, self.files = Steers(), FollowUps(), SeenFiles()
         self.run: Run | Compacting | None = None
         self.handle: Any = None
         self.down: str | None = None
@@ -154,8 +154,9 @@ class Actor:
             await self._begin()
             while self._end_within_ms is None:
                 await self.serve()
-                if self.run is not None:
+                while self.run is not None:
                     await self.run.go()
+                    self._go_on()
             await self._tell_the_end(self._end_within_ms)
             reason = "stopped"
         except StoreFailed as error:
@@ -175,6 +176,11 @@ class Actor:
         await self.record_settings()
         self.observe("session_start", {"source": "resume" if self._resumed else "startup"})
 
+    def _go_on(self) -> None:
+        """Idle, it turns to the oldest follow-up, unless somebody cancelled or the session is to end (MET-4)."""
+        if self.run is None and self._end_within_ms is None and (text := self.follow_ups.next()) is not None:
+            self.run = Run(self, text, follow_up=True)
+
     async def _tell_the_end(self, within_ms: float) -> None:
         """Runs the `session_end` hooks, after every watcher before them; those that hang are left behind."""
         self.observe("session_end", "stopped")
@@ -192,6 +198,10 @@ class Actor:
         except StoreError as error:
             log.warning("the lock of session %s could not be released: %s", self.id, error)
         self._fail_all(SessionDown(reason, detail))
+        for text in self.steers.take():
+            self.emit(events.SteerDropped(text=text))
+        for text in self.follow_ups.take():
+            self.emit(events.FollowUpDropped(text=text, reason="the session has ended"))
         self.emit(events.Down(reason=reason, detail=detail))
         self.closed.set_result(None)
 
@@ -269,8 +279,18 @@ class Actor:
             raise Busy
         if self._end_within_ms is not None:
             raise SessionDown("stopped")
+        self.follow_ups.held = False
         self.run = Run(self, text, typed)
         return self.run.started
+
+    async def follow_up(self, text: str) -> None:
+        """Raises SessionDown where it could never be begun any more."""
+        if self._end_within_ms is not None:
+            raise SessionDown("stopped")
+        self.follow_ups.add(text)
+        if self.run is None:
+            self.follow_ups.held = False
+            self._go_on()
 
     async def steer(self, text: str) -> None:
         self.steers.add(text)
@@ -292,7 +312,7 @@ class Actor:
     def _end_run(self, interrupt: Interrupted) -> asyncio.Future[None] | None:
         if self.run is None:
             return None
-        self._interrupt = interrupt
+        self._interrupt, self.follow_ups.held = interrupt, True
         return self.run.ended
 
     async def park(self, call_id: str, kind: str, payload: dict[str, Any], timeout_reply: Any) -> asyncio.Future[Any]:

@@ -134,6 +134,16 @@ class Session(Configured):
         """Takes back a steer that says exactly this. Raises AlreadySent."""
         await self._actor.ask(self._actor.revoke_steer, text)
 
+    async def follow_up(self, text: str) -> None:
+        """Gives it a task for after the work at hand, at once when it is idle (MET-4). Returns when the task is queued.
+
+        Follow-ups are prompts of their own, begun in their order after each end but a cancel: then they wait for the next
+        prompt or follow-up. One that a `user_prompt` hook refuses leaves an `error` entry, and the next is tried. The queue is
+        not kept on disk: `follow_up_dropped` tells every text that will not be worked on.
+        """
+        _check_text("a follow-up", text)
+        await self._actor.ask(self._actor.follow_up, text)
+
     async def cancel(self, reason: str = "cancelled") -> None:
         """Ends the prompt at work and returns when it has ended; idle, does nothing (MET-5)."""
         if (ended := await self._actor.ask(self._actor.cancel, reason)) is not None:

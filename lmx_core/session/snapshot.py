@@ -32,6 +32,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     pending: list[dict[str, Any]]
     queued_steers: list[str]
+    queued_follow_ups: list[str]
     request_id: str | None
     spent_usd: float | None
     usage: dict[str, Usage]
@@ -67,6 +68,7 @@ def facts(actor: Actor) -> dict[str, Any]:
         "cwd": str(options.cwd),
         "pending": actor.approvals.pending(),
         "queued_steers": list(actor.steers.waiting),
+        "queued_follow_ups": list(actor.follow_ups.waiting),
         "request_id": None if actor.run is None else actor.run.request_id,
         "spent_usd": spent.cost_usd,
         "usage": {"direct": spent, "total": spent},

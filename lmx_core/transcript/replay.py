@@ -37,10 +37,15 @@ def requests(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def spent(entries: Sequence[Entry]) -> Usage:
-    """What the requests among these entries used. A request whose usage never came makes the cost unknown (BU-5)."""
+    """What these entries used, a host's own metering included. A request whose usage never came makes it unknown (BU-5)."""
     told = [Usage.from_dict(entry.usage) for entry in entries if entry.usage is not None]
-    untold = len(requests(entries)) - len(told)
+    untold = len(requests(entries)) - sum(1 for entry in entries if answers_request(entry))
     return Usage.sum([*told, Usage()] if untold > 0 else told)
+
+
+def answers_request(entry: Entry) -> bool:
+    """Does it tell what a request used? What a host metered itself stands beside its document and answers none (MET-24)."""
+    return entry.usage is not None and entry.type != "extension_state"
 
 
 def text_of(entry: Entry) -> str:

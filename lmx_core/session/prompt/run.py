@@ -35,12 +35,13 @@ log = logging.getLogger("lmx_core")
 class Run:
     """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does."""
 
-    def __init__(self, actor: Actor, text: str, typed: str | None = None):
+    def __init__(self, actor: Actor, text: str, typed: str | None = None, *, follow_up: bool = False):
         loop = asyncio.get_running_loop()
         self.id = actor.ledger.new_id()
         self.started: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text, typed
+        self._follow_up = follow_up
         self._steps = Steps(actor, self.id)
         self._asking, self._calls = Asking(self._steps), Calls(self._steps)
         self._first_seq = 0
@@ -69,7 +70,7 @@ class Run:
             prompt = await self._expanded(await self._admitted())
         except (HookDenied, HookFailed, Interrupted) as refusal:
             span.note(**of_error(refusal))
-            self._refuse(refusal)
+            await self._refuse(refusal)
             return
         self._first_seq = len(self._ledger.entries)
         await self._ledger.append("user", prompt)
@@ -102,9 +103,15 @@ class Run:
             return {"text": text}
         return {"text": text, "attachments": outcome.value} if outcome.value else {"text": text}
 
-    def _refuse(self, why: HookDenied | HookFailed | Interrupted) -> None:
-        """Nothing was written and nothing is announced: the prompt never began."""
+    async def _refuse(self, why: HookDenied | HookFailed | Interrupted) -> None:
+        """Nothing was written and nothing is announced: the prompt never began. Of a follow-up nobody waits for that."""
         self._steps.work.abandon()
+        if self._follow_up and isinstance(why, Interrupted):
+            self._actor.follow_ups.put_back(self._text)
+        elif self._follow_up:
+            code = "hook_denied" if isinstance(why, HookDenied) else "hook_failed"
+            await self._ledger.append("error", {"reason": str(why), "code": code, "follow_up": self._text})
+            self._actor.emit(events.FollowUpDropped(text=self._text, reason=str(why)))
         self._actor.run = None
         settle(self.started, Cancelled() if isinstance(why, Interrupted) else why)
         settle(self.ended)
@@ -186,5 +193,7 @@ class Run:
 
     def fail(self, error: Exception) -> None:
         """The session died under this prompt: whoever waits for it is told."""
+        if self._follow_up and not self.started.done():
+            self._actor.follow_ups.put_back(self._text)
         settle(self.started, error)
         settle(self.ended, error)

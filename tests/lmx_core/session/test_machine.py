@@ -1,7 +1,8 @@
 """Anything may happen at any moment: a state machine of people, a model, tools, time and crashes around one session.
 
 What must hold whatever they do: every call has exactly one result before the next request; each accepted prompt ends with
-exactly one `finished`; no steer is lost or delivered twice; what was announced is what is written; a resume goes on.
+exactly one `finished`; no steer or follow-up is lost or delivered twice; what was announced is what is written; a resume
+goes on.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ class Anything(RuleBasedStateMachine):
         self.heard: list[Any] = []
         self.accepted = self.finished = 0
         self.steers: dict[str, str] = {}
+        self.follow_ups: dict[str, str] = {}
         self.calls = self.said = 0
         self.wrong: list[str] = []
 
@@ -140,6 +142,11 @@ class Anything(RuleBasedStateMachine):
             text = event.entry.payload["text"]
             if text in self.steers:
                 self.leaves(text, "sent")
+            elif text in self.follow_ups:
+                if self.follow_ups[text] != "waiting":
+                    self.wrong.append(f"{text} was begun twice")
+                self.follow_ups[text] = "sent"
+                self.accepted += 1
 
     def leaves(self, steer: str, how: str) -> None:
         """A steer leaves the queue, once. Noted, not raised: a subscriber that raises is dropped."""
@@ -166,6 +173,13 @@ class Anything(RuleBasedStateMachine):
         text = f"steer {self.said}"
         self.steers[text] = "waiting"
         self.do(self.session.steer(text))
+
+    @rule()
+    def follow_up(self) -> None:
+        self.said += 1
+        text = f"follow-up {self.said}"
+        self.follow_ups[text] = "waiting"
+        self.do(self.session.follow_up(text))
 
     @precondition(lambda self: self.steers)
     @rule(data=st.data())
@@ -254,6 +268,7 @@ class Anything(RuleBasedStateMachine):
         self.hear = heard  # type: ignore[method-assign]
         self.accepted = self.finished
         self.steers = {text: state for text, state in self.steers.items() if state != "waiting"}
+        self.follow_ups = {text: state for text, state in self.follow_ups.items() if state != "waiting"}
         self.heard = [events.EntryAppended(entry=entry) for entry in left]
         self.session = self.do(resume_session(resume=self.session.id, **self.options()))
 
@@ -276,6 +291,7 @@ class Anything(RuleBasedStateMachine):
         info = self.do(self.session.info())
         assert info.status == ("idle" if idle else "busy")
         assert info.queued_steers == [text for text, state in self.steers.items() if state == "waiting"]
+        assert info.queued_follow_ups == [text for text, state in self.follow_ups.items() if state == "waiting"]
         if idle:
             assert info.pending == []
 
@@ -292,7 +308,7 @@ def running(examples: int, steps: int) -> settings:
 
 
 def test_anything_may_happen_and_the_promises_hold() -> None:
-    """DI-2, MET-5, MET-2, EVT-26, SE-2, RS-1: see the docstring of this file."""
+    """DI-2, MET-5, MET-2, MET-4, EVT-26, SE-2, RS-1: see the docstring of this file."""
     run_state_machine_as_test(Anything, settings=running(20, 25))
 
 
