@@ -59,9 +59,11 @@ class Ticket:
         self.running: Running | None = None
 
     def abandon(self) -> None:
+        """Gives it up, once: a second cancellation would cut short the time in which it may clean up after itself."""
         self.awaited = False
         if self.running is not None:
             self.running.cancel()
+            self.running = None
 
 
 class Report:

@@ -79,6 +79,26 @@ async def test_se_6_work_in_flight_is_cancelled_when_the_session_ends():
         assert_valid_transcript(w.entries)
 
 
+async def test_se_6_a_tool_that_cleans_up_is_waited_for_when_the_session_stops_in_its_middle(caplog):
+    """SE-6, SE-7: it is told once to end; told twice, it would be left behind at work while the lock is let go."""
+
+    class Tidy(Gate):
+        async def run(self, args, context):
+            try:
+                return await super().run(args, context)
+            finally:
+                await settle(20)
+                self.tidied = bool(w.store._locks)
+
+    tidy = Tidy()
+    async with world([tool_call("gate", id="c")], tools=[tidy]) as w:
+        await w.session.prompt("go")
+        await w.until(lambda: tidy.began)
+        await w.session.stop()
+        assert tidy.tidied, "the session still held its lock"
+        assert "left behind" not in caplog.text
+
+
 async def test_se_7_the_lock_is_released_after_the_hooks_and_before_the_last_word():
     """SE-7, MET-26."""
     order = []
