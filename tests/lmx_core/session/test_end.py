@@ -87,7 +87,7 @@ async def test_se_6_a_tool_that_cleans_up_is_waited_for_when_the_session_stops_i
             try:
                 return await super().run(args, context)
             finally:
-                await settle(20)
+                await settle(200)
                 self.tidied = bool(w.store._locks)
 
     tidy = Tidy()
