@@ -25,6 +25,7 @@ from lmx_core.hooks.base import HookChain, HookContext
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.approvals import Approvals
+from lmx_core.session.documents import Documents
 from lmx_core.session.evidence import Evidence
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
@@ -103,6 +104,7 @@ class Actor:
         )
         self.ledger = self._ledger(history)
         self.evidence = Evidence(self)
+        self.documents = Documents(self.ledger)
         self.approvals = self._approvals()
         self._host = self._effect_host()
         self._watchers = Watchers(self.work("watchers"))

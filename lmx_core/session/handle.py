@@ -8,7 +8,7 @@ runtime's loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -21,6 +21,7 @@ from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.configured import Configured
+from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.spending import Budget
 from lmx_core.session.subscribers import Subscription
@@ -204,6 +205,10 @@ class Session(Configured):
         """The same without entries."""
         return await self._actor.ask(self._actor.info)
 
+    async def budget(self) -> Budget:
+        """What of its cost, its requests and its time is used (MET-17). Time is for who asks: nothing stops at the deadline."""
+        return await self._actor.ask(self._actor.spending.budget)
+
     async def files(self) -> list[str]:
         """The files below its working directory, without those that are ignored, in order: what a person may choose from.
 
@@ -214,10 +219,6 @@ class Session(Configured):
         settings = self._actor.settings
         here = ToolContext(
             cwd=settings.options.cwd, environment=settings.environment, call_id="files", clock=self._actor.clock
-    async def budget(self) -> Budget:
-        """What of its cost, its requests and its time is used (MET-17). Time is for who asks: nothing stops at the deadline."""
-        return await self._actor.ask(self._actor.spending.budget)
-
         )
         return (await list_files(here, await find_root(here, ""))).files
 
@@ -242,6 +243,21 @@ class Session(Configured):
         The transcript keeps everything; no request is made.
         """
         return await self._actor.ask(self._actor.clear)
+
+    async def document(self, namespace: str) -> Document:
+        """The JSON document of this name, with the revision that a change of it must tell (MET-24). Raises ConfigError."""
+        return await self._actor.ask(self._actor.documents.document, checked_namespace(namespace))
+
+    async def put_document(
+        self, namespace: str, revision: int, value: Any, usage: Usage | Mapping[str, Any] | None = None
+    ) -> int:
+        """Writes a document whose `revision` is in force, 0 for a new one, and returns the next one; also while it works.
+
+        `usage` is what the caller spent on it by itself: it is counted in the session's spend whether the document is taken or
+        not. A namespace has 1 to 128 bytes, the JSON of a value at most 65,280. Raises ConfigError, Conflict, DocumentTooLarge.
+        """
+        put, name = self._actor.documents.put, checked_namespace(namespace)
+        return await self._actor.ask(put, name, checked_revision(revision), encoded_value(value), metered(usage))
 
     async def stop(self, timeout_ms: float = 10_000) -> None:
         """Ends it in order; hooks of `session_end` get `timeout_ms`. Returns when it has ended. Idempotent."""
