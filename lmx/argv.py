@@ -100,6 +100,7 @@ OPTIONS = (
         "where conversations are kept",
         variable="LMX_SESSIONS_DIR",
     ),
+    Option(("--explain-against",), "FILE", _on("explain"), "compare with an earlier report instead"),
     Option(("--jsonl",), None, _on("log"), "every entry, one JSON object a line"),
     Option(("--diff",), None, _on("request"), "compare with the request before, by default the newest"),
     Option(("--at-turn",), "N", _on("fork"), "cut after the N-th finished turn"),

@@ -140,7 +140,7 @@ class SessionFactory:
         self.notices += [notice for notice in made.harness.notices if notice not in self._told]
         self._told.update(made.harness.notices)
         record = made.record if recorded is None or inputs is not None else None
-        return composition.Composed(made.harness.replace(notices=()), record)
+        return made._replace(harness=made.harness.replace(notices=()), record=record)
 
     def _base(self) -> Harness:
         """What this start decides by itself, before any extension."""

@@ -25,9 +25,13 @@ LAYERS = ("workspace", "environment_context")
 
 
 class Composed(NamedTuple):
-    """What a session starts from, and the record of it for its transcript: None where the inputs are not known."""
+    """What a session starts from, its extensions by name, and the record of it for its transcript.
+
+    `record` is None where the inputs are not known.
+    """
 
     harness: Harness
+    names: list[str]
     record: dict[str, Any] | None
 
 
@@ -60,7 +64,7 @@ def compose(base: Harness, recipe: Mapping[str, Any], layers: list[str]) -> Comp
         "transforming": transforming,
         "limits": {name: value for name in LIMITS if (value := getattr(base, name)) is not None},
     }
-    return Composed(harness, record)
+    return Composed(harness, list(recipe), record)
 
 
 def _own(harness: Harness) -> list[Tool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 from lmx import argv, sessions
 from lmx.assembly import SessionFactory
@@ -37,15 +38,14 @@ async def open_session(line: argv.Line, factory: SessionFactory, *, model: str |
     return await factory.new(model)
 
 
-def recorded_model(line: argv.Line, factory: SessionFactory) -> str:
-    """The model of the session that `--resume` names, as its transcript has it. Raises CommandError where there is none."""
+def recorded(line: argv.Line, factory: SessionFactory) -> dict[str, Any]:
+    """What the transcript of the session that `--resume` names says of it. Raises CommandError where there is none."""
     directory = factory.settings.sessions_dir
     try:
         found = asyncio.run(sessions.resolve(directory, line.get("resume") or ""))
-        model = asyncio.run(factory.recorded(found)).get("model")
+        return asyncio.run(factory.recorded(found))
     except LmxError as error:
         raise failures.command_error(error, directory) from error
-    return str(model)
 
 
 async def take_up(factory: SessionFactory, session_id: str, *, model: str | None = None) -> Session:

@@ -69,12 +69,12 @@ def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dic
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What two reports of `explain` differ in: the changed top-level keys, each with its `before` and its `after`.
 
-    A key that one of them lacks counts as None there. Equal reports give {}.
+    A key that one of them lacks is told as None there. Equal reports give {}.
     """
     return {
         key: {"before": before.get(key), "after": after.get(key)}
         for key in [*before, *(key for key in after if key not in before)]
-        if before.get(key) != after.get(key)
+        if key not in before or key not in after or before[key] != after[key]
     }
 
 

@@ -143,4 +143,4 @@ def test_ex_7_two_reports_are_told_apart_by_their_top_level_keys() -> None:
     assert changed["settings"]["before"]["max_turns"] == "session_default"
     assert changed["settings"]["after"]["max_turns"] == 9
     assert diff(before, before) == {} and diff(after, explain(assemble(plain, [(Private, {"key": "x"})]))) == {}
-    assert diff({"a": 1}, {"b": 2}) == {"a": {"before": 1, "after": None}, "b": {"before": None, "after": 2}}
+    assert diff({"a": 1}, {"b": None}) == {"a": {"before": 1, "after": None}, "b": {"before": None, "after": None}}
