@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import lmx_core
 from lmx import __version__
 from lmx.assembly import SessionFactory
 from lmx_core import Harness
+from lmx_core import __version__ as engine_version
 from lmx_core.providers.catalog import PROVIDERS
 
 _OTHERS = ("litellm", "textual")
@@ -25,7 +25,7 @@ def of(factory: SessionFactory, harness: Harness, environ: Mapping[str, str]) ->
     return {
         "versions": {
             "lmx": __version__,
-            "lmx_core": lmx_core.__version__,
+            "lmx_core": engine_version,
             "python": platform.python_version(),
             **{name: _version(name) for name in _OTHERS},
             "platform": platform.platform(),
