@@ -47,14 +47,14 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
 
 def parse_spec(text: str, *, known: Collection[str] | None = None) -> ModelSpec:
-    """`PROVIDER:MODEL` (or `PROVIDER/MODEL` of a catalogued provider) taken apart (cli.md 8.1).
+    """`PROVIDER:MODEL` (or `PROVIDER/MODEL` of a known provider) taken apart (cli.md 8.1).
 
     Only the first separator counts, so a model keeps its own colons and slashes. With `known`, another provider is refused and
     the nearest named. Raises ConfigError.
     """
     provider, colon, model = text.strip().partition(":")
     head, slash, rest = text.strip().partition("/")
-    if slash and head in catalog.BY_NAME:
+    if slash and catalog.find(head) is not None:
         provider, colon, model = head, ":", rest
     if not colon or not provider or not model.strip():
         raise ConfigError("a model is written PROVIDER:MODEL, for example anthropic:claude-sonnet-5 or ollama:qwen3:8b")

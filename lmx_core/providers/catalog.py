@@ -121,7 +121,20 @@ ALIASES: tuple[ProviderInfo, ...] = tuple(
 )
 """Names that a spec may use and nobody is offered: they force a protocol of OpenAI's."""
 
-BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in (*PROVIDERS, *ALIASES)}
+LOCAL = ProviderInfo(
+    name="local",
+    label="The local model",
+    key_variables=(),
+    default_model=None,
+    wire="openai_chat",
+    base_url="http://127.0.0.1",
+)
+"""A model file on this machine, served by a process of our own: its port and key are known when it runs (`local/`)."""
+
+ON_THIS_MACHINE = frozenset(("ollama", LOCAL.name))
+"""Slow, free of charge, and often small."""
+
+BY_NAME: dict[str, ProviderInfo] = {info.name: info for info in (*PROVIDERS, *ALIASES, LOCAL)}
 
 
 LITELLM = "litellm"

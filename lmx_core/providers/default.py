@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,12 +15,18 @@ from lmx_core.errors import ConfigError, Failure
 from lmx_core.providers import catalog, estimate, modalities, models
 from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.failures import AttemptFailed, broken_stream
+from lmx_core.providers.headers import disclosed
 from lmx_core.providers.http import Http
+from lmx_core.providers.local.servers import DEFAULT_WINDOW, Servers
 from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.route import Route, Routes, not_sent
 from lmx_core.providers.wire.answer import Answer
-from lmx_core.providers.wire.base import UNANSWERED, Target
+from lmx_core.providers.wire.base import UNANSWERED
+from lmx_core.providers.wire.recovered.spelled import in_words
 from lmx_core.request import Error, Request, ToolSpec
+
+if TYPE_CHECKING:
+    from lmx_core.providers.litellm.stream import LiteLLM
 
 LOCAL_IDLE_FLOOR_MS = 900_000
 """A local model may think about a long prompt for minutes before its first token (OL-2)."""
@@ -29,19 +35,22 @@ LOOKUP_MS = 5_000
 
 
 class DefaultProvider:
-    """Sends requests to the providers of the catalogue over their own protocols.
+    """Sends requests to the providers of the catalogue over their own protocols, to all others that litellm knows through it.
 
     - `base_url`: replaces the provider's API base (GW-1); a mapping gives one a provider.
     - `api_keys`: keys by provider name. When given, a missing entry is a missing key; the environment is not asked (LL-9).
     - `environ`: where key variables and `OLLAMA_HOST` are looked up; None is the process's own, at the time of the request.
-    - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. `ollama:` waits at least 15 minutes (OL-2).
-    - `local_max_tokens`: output limit of `ollama:` where the request sets none; None sends none (OL-1).
+    - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. On this machine at least 15 minutes (OL-2).
+    - `local_max_tokens`: output limit of `ollama:` and `local:` where the request sets none; None sends none (OL-1).
+    - `local_window`: tokens of context that a model file of `local:` is loaded with, at most what it was trained for.
     - `ollama_window`: whether the daemon is asked about a model: its window, before the first request and after every answer
       (OL-3), and whether it reads images.
     - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered.py`).
     - `cost_estimate`: `pessimistic` (BU-3) or `realistic` (BU-4), for `estimate_cost`.
+    - `response_headers`: those of each answer that are told in `response_metadata`, never one with a credential (LL-12).
+    - `model_header`: the response header in which a gateway says which model answered.
 
-    Raises ConfigError for a base URL that is none. Its repr shows its name only.
+    Raises ConfigError for a base URL or a header's name that is none. Its repr shows its name only.
     """
 
     def __init__(
@@ -53,9 +62,12 @@ class DefaultProvider:
         connect_timeout_ms: int = 15_000,
         idle_timeout_ms: int = 120_000,
         local_max_tokens: int | None = 16_384,
+        local_window: int = DEFAULT_WINDOW,
         ollama_window: bool = True,
         calls_in_text: Collection[str] = ("local", "ollama"),
         cost_estimate: str = estimate.PESSIMISTIC,
+        response_headers: Sequence[str] = (),
+        model_header: str | None = None,
         clock: Clock | None = None,
     ):
         if cost_estimate not in estimate.WAYS:
@@ -65,7 +77,11 @@ class DefaultProvider:
         self._ollama_window = ollama_window
         self._calls_in_text = frozenset(calls_in_text)
         self._cost_estimate = cost_estimate
-        self._http = Http(connect_timeout_ms, clock or SystemClock())
+        self._clock = clock = clock or SystemClock()
+        self._disclosed = disclosed(response_headers, model_header)
+        self._litellm: LiteLLM | None = None
+        self._http = Http(connect_timeout_ms, clock)
+        self._local = Servers(self._http, clock, environ, local_window)
 
     def __repr__(self) -> str:
         return "DefaultProvider"
@@ -82,25 +98,44 @@ class DefaultProvider:
         effort = models.effort_of(route.target.facts, request.reasoning_effort)
         request = msgspec.structs.replace(request, reasoning_effort=effort)
         tools = [tool.name for tool in request.tools] if route.info.name in self._calls_in_text else ()
-        answer = Answer(emit, _used_ids(request), lambda usage: models.priced(usage, provider, model), tools)
+        answer = Answer(
+            emit, _used_ids(request), lambda usage: models.priced(usage, provider, model), tools, self._disclosed
+        )
         try:
-            await self._attempt(route, request, answer)
+            if route.info is catalog.LOCAL:
+                await self._attempt_here(route, request, answer)
+            else:
+                await self._attempt(route, request, answer)
         except AttemptFailed as failed:
             answer.abandon()
             emit(Error(failed.failure))
 
+    async def _attempt_here(self, route: Route, request: Request, answer: Answer) -> None:
+        """Over the server of a model file, started if there is none. Where that has ended, it is why the answer broke off."""
+        running = await self._local.serve(route.target.model)
+        if not running.knows_tools:
+            request = in_words(request)
+        try:
+            await self._attempt(route.at(running.root, running.key, running.window), request, answer)
+        except AttemptFailed as failed:
+            lost = failed.failure.code in ("connection", "incomplete_stream")
+            if lost and (why := await self._local.why_lost(running)) is not None:
+                raise AttemptFailed(why) from None
+            raise
+
     async def _attempt(self, route: Route, request: Request, answer: Answer) -> None:
         decoder = route.wire.decoder(answer, route.target)
-        idle_ms = max(self._idle_ms, LOCAL_IDLE_FLOOR_MS) if route.info.name == "ollama" else self._idle_ms
-        await self._http.stream(
-            route.place,
-            route.wire.root(route.target.base_url) + route.wire.path,
-            route.wire.headers(route.key),
-            route.wire.body(request, route.target),
-            answer,
-            decoder,
-            idle_ms,
-        )
+        idle_ms = self._idle_ms
+        if route.info.name in catalog.ON_THIS_MACHINE:
+            idle_ms = max(idle_ms, LOCAL_IDLE_FLOOR_MS)
+        body = route.wire.body(request, route.target)
+        if route.info.wire == catalog.LITELLM:
+            name = f"{route.info.name}/{route.target.model}"
+            litellm = self._through_litellm()
+            await litellm.stream(route.place, name, route.key, route.target.base_url, body, answer, decoder, idle_ms)
+        else:
+            url = route.wire.root(route.target.base_url) + route.wire.path
+            await self._http.stream(route.place, url, route.wire.headers(route.key), body, answer, decoder, idle_ms)
         answer.settle()
         stop = decoder.finish()
         if stop is None:
@@ -122,6 +157,8 @@ class DefaultProvider:
         if tools and facts is not None and facts.no_tools:
             text = f"{model} cannot call tools; name a model that can"
             return not_sent("tools_unsupported", text, provider=route.info.name).failure
+        if route.info is catalog.LOCAL and (wrong := self._local.check(route.target.model)) is not None:
+            return wrong
         return route.wire.check(route.target, tools)
 
     async def context_window(self, model: str) -> int | None:
@@ -130,7 +167,7 @@ class DefaultProvider:
             route = self._routes.to(model)
         except AttemptFailed:
             return None
-        if route.info.name == "ollama":
+        if route.info.name in catalog.ON_THIS_MACHINE:
             return await self._window(route)
         return route.target.facts.window if route.target.facts else None
 
@@ -144,7 +181,9 @@ class DefaultProvider:
             spec = parse_spec(model)
         except ConfigError:
             return {}
-        info = catalog.BY_NAME.get(spec.provider)
+        info = catalog.find(spec.provider)
+        if info is catalog.LOCAL:
+            return self._local.metadata(spec.model)
         facts = models.facts(info.vendor, spec.model) if info else None
         if facts is None:
             return {}
@@ -172,11 +211,13 @@ class DefaultProvider:
         except AttemptFailed:
             return modalities.NONE
         if route.info.name != "ollama":
-            return _reads(route.target)
+            return _reads(route)
         asked = self._ollama_window and await self._daemon(route).sees(route.target.model)
         return modalities.IMAGE if asked else modalities.NONE
 
     async def _window(self, route: Route) -> int | None:
+        if route.info is catalog.LOCAL:
+            return self._local.window(route.target.model)
         if route.info.name != "ollama" or not self._ollama_window:
             return None
         return await self._daemon(route).window(route.target.model)
@@ -197,7 +238,17 @@ class DefaultProvider:
                 continue
         return found
 
+    def _through_litellm(self) -> LiteLLM:
+        """Loaded when first needed: it brings what starts processes."""
+        if self._litellm is None:
+            from lmx_core.providers.litellm.stream import LiteLLM
+
+            self._litellm = LiteLLM(self._routes.environment, self._clock)
+        return self._litellm
+
     async def _models(self, route: Route) -> list[str]:
+        if route.info.wire == catalog.LITELLM:  # has no way to ask, so what the table knows
+            return [str(ModelSpec(route.info.name, name)) for name in models.listed(route.info.name)]
         if route.info.name == "ollama":
             return [str(ModelSpec("ollama", name)) for name in await self._daemon(route).models()]
         url = route.wire.root(route.target.base_url) + "/models"
@@ -209,11 +260,17 @@ class DefaultProvider:
         return [str(ModelSpec(route.info.name, model.id.removeprefix("models/"))) for model in listed]
 
     async def aclose(self) -> None:
+        await self._local.aclose()
         await self._http.aclose()
+        if self._litellm is not None:
+            await self._litellm.aclose()
 
 
-def _reads(target: Target) -> frozenset[str]:
+def _reads(route: Route) -> frozenset[str]:
     """What the family is known to read over its wire, less what this model of it is known not to."""
+    target = route.target
+    if route.info.wire == catalog.LITELLM:
+        return frozenset(target.facts.reads) if target.facts else modalities.NONE
     family = modalities.of_model(target.provider, target.model)
     return family if target.facts is None else family & frozenset(target.facts.reads)
 

@@ -78,7 +78,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request goes, as a sentence may name it: `origin` is scheme, host and port only.
+    """Where a request goes, as a sentence may name it: `origin` is scheme, host and port only,
+    "" where litellm alone knows it.
 
     `key_source` is the variable (or words) the key came from. `secrets` are struck out of everything that is said.
     """
@@ -92,11 +93,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Place({self.label} at {self.origin})"
+        return f"Place({self.name})"
 
     @property
     def name(self) -> str:
-        return f"{self.label} at {self.origin}"
+        return f"{self.label} at {self.origin}" if self.origin else self.label
 
 
 class AttemptFailed(Exception):

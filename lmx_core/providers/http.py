@@ -82,7 +82,7 @@ class Http:
             raise AttemptFailed(_config(place, "the base URL is no usable address")) from None
 
     async def get(
-        self, place: Place, url: str, headers: Mapping[str, str], timeout_ms: int, body: bytes | None = None
+        self, place: Place, url: str, headers: Mapping[str, str], timeout_ms: float, body: bytes | None = None
     ) -> bytes:
         """A small question to the same server, such as a list of models. Raises `AttemptFailed`."""
         client = await self._client(place, url)
@@ -116,6 +116,7 @@ class Http:
         self, place: Place, response: httpx2.Response, answer: Answer, decoder: Decoder, timer: Deadline
     ) -> None:
         timer.restart()
+        answer.answered(response.status_code, response.headers, place.secrets)
         if response.status_code >= 300:
             body = await _bounded(response, MAX_ERROR_BYTES)
             now_ms = self._clock.now_ms()

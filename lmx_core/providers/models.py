@@ -8,6 +8,7 @@ and never refused: a server of one's own may serve anything (US-3, C8-8).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -67,7 +68,17 @@ class _Table(msgspec.Struct, frozen=True):
 @cache
 def table() -> _Table:
     """The whole snapshot, read once a process."""
-    return msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes(), type=_Table)
+    return _read("models.json")
+
+
+@cache
+def through_litellm() -> _Table:
+    """The same of the providers that litellm serves."""
+    return _read("litellm/models.json")
+
+
+def _read(name: str) -> _Table:
+    return msgspec.json.decode((Path(__file__).parent / name).read_bytes(), type=_Table)
 
 
 _SAME_MODEL = {"zai_coding_plan": "zai"}
@@ -110,10 +121,15 @@ def rates(found: ModelFacts, input_tokens: int) -> Price | None:
     return found.above.price if found.above is not None and input_tokens > found.above.tokens else found.price
 
 
+def listed(vendor: str) -> Mapping[str, ModelFacts]:
+    """Every row of a provider; those that litellm serves have a file of their own, which the direct wires need not read."""
+    return table().models.get(vendor) or through_litellm().models.get(vendor) or {}
+
+
 def _listed(vendor: str, *names: str) -> ModelFacts | None:
-    listed = table().models.get(vendor, {})
+    rows = listed(vendor)
     for name in names:
-        if found := listed.get(name) or listed.get(_DATED.sub("", name)):
+        if found := rows.get(name) or rows.get(_DATED.sub("", name)):
             return found
     return None
 

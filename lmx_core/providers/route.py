@@ -7,7 +7,7 @@ sent: a wrong spec or a missing key is known before a session exists (PV-5).
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -17,6 +17,8 @@ from lmx_core.providers import catalog, models
 from lmx_core.providers.base import parse_spec
 from lmx_core.providers.catalog import ProviderInfo
 from lmx_core.providers.failures import AttemptFailed, Place
+from lmx_core.providers.litellm import workers
+from lmx_core.providers.litellm.wire import ThroughLiteLLM
 from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.base import Target, Wire
 from lmx_core.providers.wire.ollama import OllamaChat
@@ -32,6 +34,15 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     wire: Wire
     key: str | None
+
+    def at(self, root: str, key: str, window: int | None) -> Route:
+        """The same request to a server that was started since. Its answer is at most a quarter of the window: a small model
+        that has lost its way goes on for as long as it is let."""
+        place = msgspec.structs.replace(self.place, origin=root, secrets=(*self.place.secrets, key))
+        limits = [limit for limit in (self.target.local_max_tokens, window and window // 4) if limit]
+        most = min(limits) if self.target.local_max_tokens else None
+        target = msgspec.structs.replace(self.target, base_url=root, local_max_tokens=most)
+        return msgspec.structs.replace(self, target=target, place=place, key=key)
 
     def __repr__(self) -> str:
         return f"Route({self.place!r})"
@@ -54,7 +65,8 @@ class Routes:
         self._base_url, self._api_keys, self._environ = base_url, api_keys, environ
         self._local_max_tokens = local_max_tokens
         self._wires: dict[str, Wire] = {
-            wire.name: wire for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses())
+            wire.name: wire
+            for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses(), ThroughLiteLLM())
         }
 
     def to(self, model: str) -> Route:
@@ -63,20 +75,23 @@ class Routes:
             spec = parse_spec(model)
         except ConfigError as error:
             raise not_sent("invalid_model", str(error)) from None
-        info = catalog.BY_NAME.get(spec.provider)
+        info = catalog.find(spec.provider)
         if info is None:
             raise not_sent("unknown_provider", catalog.unknown_provider(spec.provider))
+        if info.wire == catalog.LITELLM and not workers.installed():
+            text = f"{info.name} is served through litellm, which is not installed: pip install 'lmx[litellm]'"
+            raise not_sent("missing_package", text, provider=info.name)
         base, custom = self._base(info)
-        parts = split(base)
+        parts = split(base) if base else None
         key, source = self.key(info)
-        local = _is_loopback(parts)
+        local = parts is not None and _is_loopback(parts)
         self._check_key(info, key, source, needed=not (custom and local))
         target = Target(
             provider=info.vendor,
             model=spec.model,
             base_url=base,
             custom=custom,
-            local_max_tokens=self._local_max_tokens if info.name == "ollama" else None,
+            local_max_tokens=self._local_max_tokens if info.name in catalog.ON_THIS_MACHINE else None,
             facts=models.facts(info.vendor, spec.model),
         )
         return Route(
@@ -85,11 +100,11 @@ class Routes:
             place=Place(
                 provider=info.name,
                 label=info.label,
-                origin=_origin(parts),
+                origin=_origin(parts) if parts else "",
                 key_source=source,
                 model=spec.model,
                 local=local,
-                secrets=tuple(secret for secret in (key, parts.password) if secret),
+                secrets=tuple(filter(None, (key, parts and parts.password, *self._around(info)))),
             ),
             wire=self._wires[_wire(info, target)],
             key=key,
@@ -97,13 +112,19 @@ class Routes:
 
     def _base(self, info: ProviderInfo) -> tuple[str, bool]:
         """The base URL, and whether it is another than the vendor's."""
+        if info is catalog.LOCAL:
+            return info.base_url, True
         given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.vendor)
+        if info.wire == catalog.LITELLM:
+            given = given or self.environment().get(f"{info.name.upper().replace('-', '_')}_API_BASE", "").strip()
+            return given, bool(given)
         if info.name != "ollama":
             return (given, given.rstrip("/") != info.base_url) if given else (info.base_url, False)
-        host = given or _ollama_host(self._environment().get("OLLAMA_HOST", "")) or info.base_url
+        host = given or _ollama_host(self.environment().get("OLLAMA_HOST", "")) or info.base_url
         return host.rstrip("/"), bool(given)
 
-    def _environment(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
+        """Where variables are looked up."""
         return os.environ if self._environ is None else self._environ
 
     def key(self, info: ProviderInfo) -> tuple[str | None, str]:
@@ -111,13 +132,20 @@ class Routes:
         if self._api_keys is not None:
             return self._api_keys.get(info.vendor, "").strip() or None, "the key it was given"
         for variable in info.key_variables:
-            if key := self._environment().get(variable, "").strip():
+            if key := self.environment().get(variable, "").strip():
                 return key, variable
         return None, " or ".join(info.key_variables)
 
-    @staticmethod
-    def _check_key(info: ProviderInfo, key: str | None, source: str, *, needed: bool) -> None:
-        if key is None and needed and info.key_variables:
+    def _around(self, info: ProviderInfo) -> Iterator[str]:
+        """What litellm's worker is given beside a key and must not be repeated either."""
+        if info.opens == "ambient":
+            yield from workers.secrets(self.environment())
+
+    def _check_key(self, info: ProviderInfo, key: str | None, source: str, *, needed: bool) -> None:
+        if key is None and info.opens == "ambient" and self._api_keys is not None:
+            hint = f"{info.label} needs a key in api_keys, for the environment is not asked where those are given"
+            raise not_sent("missing_api_key", hint, category="auth", provider=info.name)
+        if key is None and needed and info.key_variables and info.opens == "key":
             hint = f"{info.label} needs a key: set {' or '.join(info.key_variables)}"
             raise not_sent("missing_api_key", hint, category="auth", provider=info.name)
         if key is not None and not (key.isascii() and key.isprintable()):

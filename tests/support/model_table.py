@@ -1,9 +1,10 @@
-"""Makes `lmx_core/providers/models.json`, the table of prices, windows and abilities, from litellm's catalogue.
+"""Makes the tables of prices, windows and abilities from litellm's catalogue: `lmx_core/providers/models.json`, and for the
+providers that litellm serves `lmx_core/providers/litellm/models.json`.
 
     VENV-WITH-LITELLM/bin/python tests/support/model_table.py
 
-The catalogue is read as a file: importing litellm would cost seconds, and it is no dependency of ours. Only what a provider of
-lmx can be asked is kept, one model a line, so that a new release shows as a readable difference.
+The catalogue is read as a file: importing litellm would cost seconds. Only what a provider of lmx can be asked is kept, one
+model a line, so that a new release shows as a readable difference.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parents[2] / "lmx_core" / "providers" / "models.json"
+from lmx_core.providers.litellm import known
+
+PROVIDERS = Path(__file__).parents[2] / "lmx_core" / "providers"
+TABLE = PROVIDERS / "models.json"
+THROUGH_LITELLM = PROVIDERS / "litellm" / "models.json"
 CATALOGUE = "model_prices_and_context_window_backup.json"
 VENDORS = {
     "anthropic": "anthropic",
@@ -27,6 +32,9 @@ VENDORS = {
     "zai": "zai",
 }
 """litellm's names and ours."""
+
+_FAMILIES = {"bedrock_converse": "bedrock", "azure_text": "azure"}
+"""Names that litellm has in its catalogue only, and what a spec begins with."""
 
 RATES = {
     "input": "input_cost_per_token",
@@ -82,14 +90,21 @@ def row(vendor: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def table(catalogue: Mapping[str, Mapping[str, Any]], source: str) -> dict[str, Any]:
-    models: dict[str, dict[str, Any]] = {vendor: {} for vendor in VENDORS.values()}
+def table(
+    catalogue: Mapping[str, Mapping[str, Any]], source: str, vendors: Mapping[str, str] = VENDORS
+) -> dict[str, Any]:
+    models: dict[str, dict[str, Any]] = {vendor: {} for vendor in vendors.values()}
     for name, entry in catalogue.items():
-        theirs = str(entry.get("litellm_provider"))
-        if theirs in VENDORS and entry.get("mode") in ("chat", "responses"):
-            vendor = VENDORS[theirs]
+        theirs = provider(str(entry.get("litellm_provider")))
+        if theirs in vendors and entry.get("mode") in ("chat", "responses"):
+            vendor = vendors[theirs]
             models[vendor].setdefault(name.removeprefix(f"{theirs}/"), row(vendor, entry))
-    return {"source": source, "models": models}
+    return {"source": source, "models": {vendor: rows for vendor, rows in models.items() if rows}}
+
+
+def provider(theirs: str) -> str:
+    """What a spec begins with, for what the catalogue calls a provider: `vertex_ai-anthropic_models` is of Vertex AI."""
+    return _FAMILIES.get(theirs, "vertex_ai" if theirs.startswith("vertex_ai-") else theirs)
 
 
 def text(made: Mapping[str, Any]) -> str:
@@ -112,7 +127,10 @@ def main() -> None:
             "litellm is not installed beside this interpreter: python3 -m venv X && X/bin/pip install litellm"
         )
     catalogue = json.loads(Path(spec.origin).with_name(CATALOGUE).read_text("utf-8"))
-    TABLE.write_text(text(table(catalogue, f"litellm {version('litellm')}")), "utf-8")
+    source = f"litellm {version('litellm')}"
+    TABLE.write_text(text(table(catalogue, source)), "utf-8")
+    others = {name: name for name in known.names() if name not in VENDORS.values()}
+    THROUGH_LITELLM.write_text(text(table(catalogue, source, others)), "utf-8")
 
 
 if __name__ == "__main__":

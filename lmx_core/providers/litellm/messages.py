@@ -72,13 +72,21 @@ class End(msgspec.Struct, frozen=True, tag="end"):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """litellm raised. `kinds` are the exception's class and its bases; `begun` says that the answer had begun."""
+    """litellm raised. `kinds` are the exception's class and its bases, `causes` the classes of what it was raised from, each
+    behind the package it is of.
+
+    `body` is what the server said, as JSON, where the message does not hold it. `answered` says that a server sent the status,
+    and not litellm's imagination; `begun` that the answer had begun.
+    """
 
     id: int
     kinds: tuple[str, ...]
+    causes: tuple[str, ...] = ()
     message: str
+    body: str = ""
     status: int | None = None
     headers: dict[str, str] = {}
+    answered: bool = False
     begun: bool = False
 
 

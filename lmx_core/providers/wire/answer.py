@@ -7,12 +7,13 @@ break would be run with half its arguments (case C15).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from lmx_core.entry import valid_text
 from lmx_core.errors import clean_message
 from lmx_core.providers.base import Emit
+from lmx_core.providers.headers import Disclosed
 from lmx_core.providers.wire.base import arguments
 from lmx_core.providers.wire.recovered import Sieve
 from lmx_core.request import (
@@ -27,6 +28,8 @@ from lmx_core.request import (
     UsageReport,
 )
 from lmx_core.usage import Usage
+
+NOTHING = Disclosed()
 
 EXTRA_CONTENT = "extra_content"
 """The type of the reasoning detail that keeps what came beside a call."""
@@ -66,9 +69,14 @@ class Answer:
         used_ids: Iterable[str] = (),
         price: Callable[[Usage], Usage] = lambda usage: usage,
         tools: Collection[str] = (),
+        disclosed: Disclosed = NOTHING,
     ):
         """With `tools`, the names of the request's, calls that were written as text are recovered."""
         self._emit = emit
+        self._disclosed = disclosed
+        self._status: int | None = None
+        self._headers: dict[str, str] = {}
+        self._told = False
         self._sieve = Sieve(tools) if tools else None
         self._price = price
         self._used_ids = used_ids
@@ -83,11 +91,29 @@ class Answer:
 
     # --- while it streams
 
-    def metadata(self, resolved_model: str | None, status: int = 200) -> None:
+    @property
+    def wanted_headers(self) -> tuple[str, ...]:
+        """Names of response headers that somebody asked for."""
+        return self._disclosed.wanted
+
+    def answered(self, status: int, headers: Mapping[str, str], secrets: tuple[str, ...] = ()) -> None:
+        """The server has answered; `headers` are looked up by lowercase names. Said before anything of the answer itself."""
+        self._status, self._headers = status, self._disclosed.of(headers, secrets)
+        self.metadata(self._disclosed.model(headers))
+
+    def metadata(self, resolved_model: str | None) -> None:
         """Once an answer: which model answers."""
         if self.resolved_model is None and resolved_model:
-            self.resolved_model = resolved_model = valid_text(resolved_model)
-            self._emit(ResponseMetadata(resolved_model=resolved_model, status=status))
+            self.resolved_model = valid_text(resolved_model)
+            self._tell()
+
+    def _tell(self) -> None:
+        """The facts of this attempt, once, whether or not the model was told (EVT-23)."""
+        if not self._told:
+            self._told = True
+            self._emit(
+                ResponseMetadata(resolved_model=self.resolved_model, status=self._status, headers=self._headers)
+            )
 
     def window(self, tokens: int) -> None:
         """The window the server says it serves."""
@@ -187,6 +213,8 @@ class Answer:
 
     def _report(self) -> None:
         """A failed attempt is paid for as well (case C37 f)."""
+        if self._status is not None:
+            self._tell()
         if self.usage is not None:
             self._emit(UsageReport(self._price(self.usage)))
 

@@ -15,6 +15,7 @@ import msgspec
 from lmx_core.entry import Entry
 from lmx_core.errors import Failure
 from lmx_core.providers.failures import read_error
+from lmx_core.providers.models import is_free
 from lmx_core.providers.wire import sse
 from lmx_core.providers.wire.answer import EXTRA_CONTENT, Answer, CallSlot
 from lmx_core.providers.wire.attached import Medium, media
@@ -208,7 +209,7 @@ class _CallDelta(msgspec.Struct):
     extra_content: Any = None
 
 
-class _Delta(msgspec.Struct):
+class Delta(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -218,8 +219,8 @@ class _Delta(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
-    message: _Delta | None = None
+    delta: Delta | None = None
+    message: Delta | None = None
     finish_reason: str | None = None
 
 
@@ -255,7 +256,7 @@ class Chunks:
         if chunk.choices:
             choice = chunk.choices[0]
             if (delta := choice.delta or choice.message) is not None:
-                self._fold(delta)
+                self.fold(delta)
             if choice.finish_reason:
                 self._finish = choice.finish_reason
         if chunk.usage:
@@ -268,7 +269,7 @@ class Chunks:
         self.feed(data)
         self.ended = True
 
-    def _fold(self, delta: _Delta) -> None:
+    def fold(self, delta: Delta) -> None:
         if (text := delta.content) and isinstance(text, str):
             self._answer.add("text", text)
         elif text:
@@ -375,7 +376,7 @@ def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     if target.provider in THINKS_BESIDE:
         output = max(output, count(raw.get("total_tokens")) - read)
     cost: float | None = None
-    if target.provider == "ollama" and "cloud" not in target.model:
+    if is_free(target.provider, target.model):
         cost, extra["pricing"] = 0.0, "local"
     elif target.provider == "openrouter" and not raw.get("is_byok") and isinstance(raw.get("cost"), int | float):
         cost = float(raw["cost"]) or None  # what it charged; a price of 0 for a hosted model is unknown

@@ -7,6 +7,8 @@ once. The loop writes to the pipe itself: while the parent does not read, nothin
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 import logging
 import os
 import threading
@@ -63,7 +65,19 @@ def _imported() -> Any:
     litellm: Any = import_module("litellm")
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    _never_retry(import_module("openai").AsyncOpenAI)
     return litellm
+
+
+def _never_retry(client: Any) -> None:
+    """The session owns retries (LL-3). litellm forgets `max_retries=0` on its way to this client for many of its providers."""
+    made = client.__init__
+
+    @functools.wraps(made)
+    def make(self: Any, *args: Any, **options: Any) -> None:
+        made(self, *args, **options | {"max_retries": 0})
+
+    client.__init__ = make
 
 
 def _version() -> str:
@@ -174,7 +188,27 @@ def _failed(ask: Ask, error: Exception, begun: bool) -> Failed:
         id=ask.id,
         kinds=tuple(kind.__name__ for kind in type(error).__mro__ if kind not in (Exception, BaseException, object)),
         message=str(getattr(error, "message", None) or error)[:8_000].encode("utf-8", "replace").decode(),
+        body=_body([error, *_causes(error)]),
+        causes=tuple(f"{type(c).__module__.partition('.')[0]}.{type(c).__name__}" for c in _causes(error)),
         status=status if isinstance(status, int) else None,
         headers=_chosen(headers, (*_ALWAYS, *ask.headers)),
+        answered=bool(headers),
         begun=begun,
     )
+
+
+def _body(errors: list[BaseException]) -> str:
+    """The server's own words as JSON, where an exception kept them and its text did not."""
+    found = (getattr(error, "body", None) for error in errors)
+    told = next((body for body in found if isinstance(body, dict)), None)
+    return "" if told is None else json.dumps({"error": told}, default=str)[:8_000]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """What an exception was raised from, the innermost last."""
+    found: list[BaseException] = []
+    current: Any = error
+    while isinstance(current, BaseException) and current not in found:
+        found.append(current)
+        current = current.__cause__ or current.__context__ or getattr(current, "original_exception", None)
+    return found[1:]

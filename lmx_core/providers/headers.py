@@ -1,0 +1,54 @@
+"""Which response headers a host wants to see of each attempt, and which nobody gets to see (LL-12, EVT-23).
+
+Nothing is shown unless it was asked for by name: headers of a gateway name accounts, machines and routes. One that carries a
+credential is not shown even then, for an event is logged by whoever subscribes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from lmx_core.entry import valid_text
+from lmx_core.errors import ConfigError
+from lmx_core.providers.failures import redact
+
+MAX_VALUE = 1_000
+
+_CREDENTIAL = re.compile(
+    r"(^|[-_])(authorization|authenticate|authentication-info|cookie2?|api[-_]?key|secret|password|passwd|credentials?|"
+    r"(access|auth|bearer|csrf|id|refresh|security|session|xsrf)[-_]?token|token|signature|jwt)$"
+)
+"""`x-ratelimit-remaining-tokens` counts; `x-amz-security-token` opens."""
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+class Disclosed(msgspec.Struct, frozen=True, kw_only=True):
+    """`names` in lowercase; `model_header`: the one in which a gateway says which model answered."""
+
+    names: tuple[str, ...] = ()
+    model_header: str | None = None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        return self.names if self.model_header is None else (*self.names, self.model_header)
+
+    def of(self, headers: Mapping[str, str], secrets: tuple[str, ...] = ()) -> dict[str, str]:
+        """What of an answer's headers is shown, under lowercase names."""
+        found = ((name, headers.get(name)) for name in self.names if not _CREDENTIAL.search(name))
+        return {name: valid_text(redact(value, secrets)[:MAX_VALUE]) for name, value in found if value is not None}
+
+    def model(self, headers: Mapping[str, str]) -> str | None:
+        return (headers.get(self.model_header) or None) if self.model_header else None
+
+
+def disclosed(names: Sequence[str], model_header: str | None) -> Disclosed:
+    """Raises ConfigError for what is no list of header names."""
+    listed = [*names, *([] if model_header is None else [model_header])]
+    if isinstance(names, str) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in listed):
+        raise ConfigError("response_headers= takes a list of header names, such as ['x-request-id']")
+    lowered = tuple(dict.fromkeys(name.lower() for name in names))
+    return Disclosed(names=lowered, model_header=None if model_header is None else model_header.lower())
