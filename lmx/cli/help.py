@@ -59,7 +59,7 @@ key and can be read by others, is refused. A repository's files never change set
 
 
 def _models() -> str:
-    from lmx_core.providers.catalog import PROVIDERS
+    from lmx_core.providers.catalog import PROVIDERS, through_litellm
 
     rows = [("Provider", "Key variable", "Model when only its key is known")]
     for info in PROVIDERS:
@@ -74,6 +74,10 @@ A new session starts on the first of: --model, LMX_MODEL, `model` in the configu
 this table whose key is set, or that needs none and is running:
 
 {table}
+
+{len(through_litellm())} more are reached through litellm (pip install 'lmx[litellm]'), under its names and with the key
+variables it knows, for example groq:llama-3.3-70b-versatile with GROQ_API_KEY, or bedrock:MODEL with
+what AWS finds on this machine: https://docs.litellm.ai/docs/providers lists them.
 
 --base-url asks another server that speaks the provider's protocol. A resumed session keeps its model
 unless --model says otherwise."""

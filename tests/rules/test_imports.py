@@ -28,19 +28,22 @@ DOORS = {
     "textual": ("lmx/tui/",),
     "typer": ("lmx/cli/", "lmx/__main__.py"),
     "httpx2": ("lmx_core/providers/",),
+    "litellm": ("lmx_core/providers/litellm/worker/",),
     "sqlite3": ("lmx_core/stores/sqlite.py",),
     "opentelemetry": ("lmx_core/otel.py",),
 }
 
 
 def imports(path: Path) -> list[tuple[str, str]]:
-    """(module, name) of every import; the name is "" for `import module`."""
+    """(module, name) of every import; the name is "" for `import module` and for `import_module("module")`."""
     found = []
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             found += [(node.module or "", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+            found += [(arg.value, "") for arg in node.args if isinstance(arg, ast.Constant)]
     return found
 
 
