@@ -168,7 +168,7 @@ class SessionFactory:
         """The extensions by name, in their order: the standard ones, what describes the workspace, and the gate last."""
         personal = self.settings.state is not None
         recipe: dict[str, Any] = coding(model, self.provider, interactive=self.interactive)
-        if not self.bare:
+        if not self.bare and "small_model" not in recipe:  # it would read the project's instructions for a minute
             how = {"home": self._home, "personal": personal, "replace_only": replace_only}
             recipe["workspace"] = (Workspace, {"cwd": self.cwd, **how})
             if personal:

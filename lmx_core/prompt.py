@@ -21,7 +21,17 @@ You are lmx, a coding agent. You work in a person's project through the tools yo
 - Report honestly and briefly: what you did, what you checked, what you did not or could not do. Never claim unseen results.
 """
 
+_SHORT = """\
+You are lmx, a coding agent. Do what the person asks with the tools you have, one call at a time, and look before you change.
+A refused call is an answer. When you are done, say in a sentence what you did.
+"""
+
 
 def default() -> str:
     """The text used where a host gives no `system` (PR-7). At most 900 bytes."""
     return _TEXT
+
+
+def short() -> str:
+    """The same for a model that reads slowly and forgets soon. At most 300 bytes."""
+    return _SHORT

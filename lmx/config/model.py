@@ -6,6 +6,7 @@ The choice keeps what made it: a person who did not name a model must be able to
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -107,11 +108,17 @@ def local(served: Sequence[str], settings: Settings) -> Choice | None:
 
 
 def spec(text: str, where: str) -> str:
-    """A model as it is stored, `PROVIDER:MODEL`. Raises CommandError (status 2) naming `where` it was asked for."""
+    """A model as it is stored, `PROVIDER:MODEL`. Raises CommandError (status 2) naming `where` it was asked for.
+
+    A model file is stored with its whole path: the session may be resumed in another directory.
+    """
     try:
-        return str(parse_spec(text, known=BY_NAME))
+        named = parse_spec(text, known=BY_NAME)
     except ConfigError as error:
         raise usage(f"{where}: {error}; see `lmx help models`") from error
+    if named.provider == "local" and named.model.endswith(".gguf"):
+        return f"local:{Path(named.model).expanduser().absolute()}"
+    return str(named)
 
 
 def no_model() -> CommandError:

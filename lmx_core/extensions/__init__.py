@@ -12,11 +12,12 @@ _HOME = {
     "EnvironmentContext": "environment_context",
     "Permissions": "permissions",
     "Search": "search",
+    "SmallModel": "small_model",
     "Workspace": "workspace",
     "coding": "recipe",
 }
 
-__all__ = ["EnvironmentContext", "Permissions", "Search", "Workspace", "coding"]
+__all__ = ["EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,15 +7,17 @@ copied the list instead would miss what later releases add.
 from __future__ import annotations
 
 from lmx_core.extensions.search import Search
+from lmx_core.extensions.small_model import SmallModel
 from lmx_core.harness.assemble import Spec
-from lmx_core.providers.base import Provider
+from lmx_core.providers.base import Provider, model_metadata
 
 
 def coding(model: str, provider: Provider, interactive: bool = False) -> dict[str, Spec]:
     """The recipe by name, in the order in which `assemble(base, recipe.values())` applies it.
 
     It is for one session: `model` and `provider` are what it will run with, `interactive` says that somebody can answer.
-    `search` suits every session, so none of the three decides about it. What reads a workspace, asks for permission or runs
-    programs of its own is not here: it needs a word of the host's.
+    A model that its provider calls small gets `small_model`, every other one `search`. What reads a workspace, asks for
+    permission or runs programs of its own is not here: it needs a word of the host's.
     """
-    return {"search": Search}
+    small = model_metadata(provider, model).get("small", False)
+    return {"small_model": SmallModel} if small else {"search": Search}

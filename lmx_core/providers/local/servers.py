@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,9 @@ from lmx_core.tasks import run_in_thread
 DEFAULT_WINDOW = 16_384
 START_MS = 180_000
 """A file of many gigabytes on a slow disk takes minutes to read."""
+
+SMALL_BYTES = 5_000_000_000
+"""About eight billion parameters at four bits. A smaller model gets a short prompt and few tools (`extensions/small_model`)."""
 
 _STARTS = 3
 """A port that was taken, or one crash, costs a start."""
@@ -57,11 +61,21 @@ class Servers:
     def window(self, model: str) -> int | None:
         """The tokens that a server of this model has or, while there is none, will be asked for."""
         try:
-            weights = find(model)
+            return self._window(find(model))
         except NoModel:
             return None
+
+    def _window(self, weights: Weights) -> int | None:
         running = self._running.get(weights.path)
         return running.window if running else self._starter.asked(weights)
+
+    def metadata(self, model: str) -> dict[str, Any]:
+        """What is known of a model: `context_window` in tokens, and whether it is `small`. `{}` where there is no such file."""
+        try:
+            weights = find(model)
+        except NoModel:
+            return {}
+        return {"context_window": self._window(weights), "small": weights.size < SMALL_BYTES}
 
     async def serve(self, model: str) -> Running:
         """The server of a model, started if there is none. Raises AttemptFailed."""

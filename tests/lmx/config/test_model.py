@@ -108,3 +108,12 @@ def test_sentences_for_a_missing_key() -> None:
 def test_only_a_named_model_is_remembered() -> None:
     sources = ("flag", "LMX_MODEL", "config", "provider_config", "remembered", "provider_key", "placeholder")
     assert [model.Choice("a:b", source).named for source in sources] == [True] * 4 + [False] * 3
+
+
+def test_a_model_file_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So that a session can be resumed in another directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    assert model.spec("local:weights/m.gguf", "--model") == f"local:{tmp_path}/weights/m.gguf"
+    assert model.spec("local:~/m.gguf", "--model") == "local:/home/me/m.gguf"
+    assert model.spec("local:smollm2", "--model") == "local:smollm2"

@@ -76,7 +76,7 @@ async def test_a_model_file_answers(room: Room) -> None:
     assert (heard.text, heard.stop, heard.usage.cost_usd) == ("hello", "stop", 0.0)
     assert ContextWindow(2_048) in heard.events
     assert await room.provider.context_window(room.spec) == 2_048
-    assert room.bodies[0]["max_tokens"] == 16_384
+    assert room.bodies[0]["max_tokens"] == 512, "a quarter of the window at most"
 
 
 @pytest.mark.asyncio
