@@ -31,7 +31,7 @@ from lmx_core import (
 from lmx_core.clock import SystemClock, deadline
 from lmx_core.extensions import EnvironmentContext, Permissions, Workspace, coding
 from lmx_core.permissions import Handle
-from lmx_core.providers.catalog import PROVIDERS
+from lmx_core.providers.catalog import PROVIDERS, through_litellm
 from lmx_core.tasks import run_in_thread
 
 _OLLAMA = "ollama:"
@@ -233,6 +233,7 @@ def _decided_by(source: str) -> str:
 
 def _with_keys(environ: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
     """What the provider looks its keys up in: which variable or field gives a key was decided by `models.keys`."""
-    variables = {variable for info in PROVIDERS for variable in info.key_variables}
+    infos = (*PROVIDERS, *through_litellm().values())
+    variables = {variable for info in infos for variable in info.key_variables}
     kept = {name: value for name, value in environ.items() if name not in variables}
-    return kept | {info.key_variables[0]: keys[info.name] for info in PROVIDERS if info.name in keys}
+    return kept | {info.key_variables[0]: keys[info.name] for info in infos if info.name in keys and info.key_variables}

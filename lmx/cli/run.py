@@ -25,7 +25,7 @@ from lmx.output.text import JsonOutput, TextOutput
 from lmx_core import Entry, Runtime, Session, events
 from lmx_core.errors import Cancelled, Failure, HookDenied, LmxError, SessionDown
 from lmx_core.names import name_of
-from lmx_core.providers.catalog import BY_NAME
+from lmx_core.providers.catalog import names
 from lmx_core.transcript.replay import spent
 
 Output = TextOutput | StreamOutput
@@ -35,7 +35,7 @@ _FORMATS: dict[str, type[Output]] = {"text": TextOutput, "json": JsonOutput, "st
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     """Answers the prompt and prints the answer. What keeps the line from being read raises; the rest is told in the format."""
     cwd = layers.working_directory(line.values, environ)
-    settings = layers.load(line.values, environ, BY_NAME)
+    settings = layers.load(line.values, environ, names())
     factory = SessionFactory(
         settings, cwd=cwd, environ=environ, interactive=False, bare=line.has("bare") or line.has("system")
     )

@@ -17,7 +17,7 @@ from lmx.config.layers import NONE
 from lmx.exit_status import usage
 from lmx.output import lines
 from lmx_core import LmxError
-from lmx_core.providers.catalog import BY_NAME
+from lmx_core.providers.catalog import names
 
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
@@ -37,7 +37,7 @@ def _is_about_a_directory(line: argv.Line) -> bool:
 def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
     named = line.has("sessions_dir") or layers.filled(environ, "LMX_SESSIONS_DIR") is not None
     flags = line.values | ({"config": NONE} if named else {})
-    return layers.load(flags, environ, BY_NAME, create=False).sessions_dir
+    return layers.load(flags, environ, names(), create=False).sessions_dir
 
 
 def _log(line: argv.Line, directory: Path, cwd: Path | None) -> int:

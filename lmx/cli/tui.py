@@ -23,7 +23,7 @@ from lmx.sessions import SessionInfo
 from lmx_core import Entry, Runtime, Session
 from lmx_core.errors import ConfigError, LmxError
 from lmx_core.names import name_of
-from lmx_core.providers.catalog import BY_NAME
+from lmx_core.providers.catalog import names
 from lmx_core.tasks import run_in_thread
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     """Opens the screen; returns when it is gone. Raises CommandError for what stops it from opening."""
     check_terminal()
     cwd = layers.working_directory(line.values, environ)
-    settings = layers.load(line.values, environ, BY_NAME)
+    settings = layers.load(line.values, environ, names())
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
     logs.start(settings.state, environ, factory.secrets, screen=True)
     factory.notices += settings.notices

@@ -13,7 +13,7 @@ import msgspec
 from lmx.config.layers import Settings
 from lmx.exit_status import CommandError, usage
 from lmx_core import ConfigError, parse_spec
-from lmx_core.providers.catalog import BY_NAME, PROVIDERS
+from lmx_core.providers.catalog import PROVIDERS, find, names, through_litellm
 
 FIXED = "anthropic:claude-sonnet-5"
 """The start model under `--config none`, and what `explain` reports where nothing decides."""
@@ -38,7 +38,7 @@ def keys(settings: Settings, environ: Mapping[str, str]) -> dict[str, tuple[str,
     set to nothing switches the saved key off.
     """
     found: dict[str, tuple[str, str]] = {}
-    for info in PROVIDERS:
+    for info in (*PROVIDERS, *through_litellm().values()):
         given = [(name, environ[name].strip()) for name in info.key_variables if name in environ]
         filled = [(name, key) for name, key in given if key]
         field = f"providers.{info.name}.api_key"
@@ -82,7 +82,7 @@ def effort(settings: Settings, model: str) -> Effort | None:
     """How hard a new session's model is to think; None where nothing says (cli.md 8.8)."""
     if (level := settings.get("effort")) is not None:
         return Effort(level, "--effort")
-    info = BY_NAME.get(model.partition(":")[0])
+    info = find(model.partition(":")[0])
     field = f"providers.{info.vendor}.effort" if info else ""
     level = settings.get(field) if field else None
     return None if level is None else Effort(level, field)
@@ -113,7 +113,7 @@ def spec(text: str, where: str) -> str:
     A model file is stored with its whole path: the session may be resumed in another directory.
     """
     try:
-        named = parse_spec(text, known=BY_NAME)
+        named = parse_spec(text, known=names())
     except ConfigError as error:
         raise usage(f"{where}: {error}; see `lmx help models`") from error
     if named.provider == "local" and named.model.endswith(".gguf"):
@@ -133,8 +133,8 @@ def no_model() -> CommandError:
 
 def no_key(model: str, settings: Settings) -> CommandError:
     """The sentence for a chosen model whose provider has no key (C10-3, C10-5)."""
-    info = BY_NAME[model.partition(":")[0]]
-    variable = " or ".join(info.key_variables)
+    info = find(model.partition(":")[0])
+    variable = " or ".join(info.key_variables) if info else ""
     fixed = settings.bare_start and "model" not in settings.values
     why = f"--config none starts on {FIXED} and guesses nothing, and" if fixed else f"{model} needs an API key and"
     return CommandError(f"{why} there is none: set {variable}, or name another model with --model", "auth")
@@ -151,7 +151,7 @@ def _of(provider: str, model: str) -> str:
 
 def _reachable(model: str, keys: Collection[str]) -> bool:
     try:
-        info = BY_NAME[parse_spec(model, known=BY_NAME).provider]
+        info = find(parse_spec(model, known=names()).provider)
     except ConfigError:
         return False
-    return info.vendor in keys or not info.key_variables
+    return info is not None and (info.vendor in keys or not info.key_variables or info.opens != "key")

@@ -216,7 +216,7 @@ def _section(name: str, table: Any, source: str, providers: tuple[str, ...], val
         return
     for provider, fields in table.items():
         if provider not in providers:
-            hint = _close(provider, providers) or f"; known are {', '.join(providers)}"
+            hint = _close(provider, providers) or "; `lmx help models` names them"
             raise CommandError(f"{source}: providers has an unknown provider {provider!r}{hint}", "usage")
         if not isinstance(fields, Mapping):
             raise CommandError(f"{source}: providers.{provider} takes a table, [providers.{provider}]", "usage")

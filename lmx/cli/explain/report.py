@@ -22,7 +22,7 @@ from lmx.config.layers import Settings
 from lmx.exit_status import CommandError
 from lmx.output import lines
 from lmx_core import explain
-from lmx_core.providers.catalog import BY_NAME
+from lmx_core.providers.catalog import names
 
 SCHEMA_VERSION = 1
 
@@ -33,7 +33,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     Status 1 where two tools have one name, because a session would refuse to start (C1-87).
     """
     cwd = layers.working_directory(line.values, environ)
-    settings = layers.load(line.values, environ, BY_NAME)
+    settings = layers.load(line.values, environ, names())
     earlier = line.get("explain_against")
     before = None if earlier is None else against.read(layers.path_of(earlier, environ), SCHEMA_VERSION)
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
