@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lmx_core.turn.budget import Limits
 from lmx_core.turn.steering import Steers
+from lmx_core.usage import Usage
 
 
 def test_bu_1_turns_bound_a_prompt_and_requests_the_session():
@@ -46,3 +47,24 @@ def test_met_2_steers_keep_their_order():
         steers.add(text)
     steers.revoke("two")
     assert steers.take() == ["one", "three"]
+
+
+@given(st.lists(st.integers(0, 10**7), max_size=30), st.integers(0, 10**8))
+def test_bu_2_money_is_compared_as_it_is_written(micros, cap):
+    """BU-2: whatever was added up before, the ceiling is passed by a millionth of a dollar and not by a rounding."""
+    limits = Limits(max_cost_usd=cap / 1e6)
+    spent = Usage.sum(Usage(cost_usd=amount / 1e6) for amount in micros).cost_usd
+    assert spent == sum(micros) / 1e6
+    room = cap - sum(micros)
+    if room >= 0:
+        assert limits.unaffordable(spent=spent, estimate=room / 1e6, model="m") is None
+        assert limits.unaffordable(spent=spent, estimate=(room + 1) / 1e6, model="m") is not None
+    else:
+        assert limits.unaffordable(spent=spent, estimate=0.0, model="m") is not None
+
+
+def test_bu_5_under_a_ceiling_unknown_is_not_nothing():
+    for spent, estimate in ((None, 0.0), (0.0, None), (None, None)):
+        refused = Limits(max_cost_usd=10.0).unaffordable(spent=spent, estimate=estimate, model="a:b")
+        assert refused is not None and refused.detail["model"] == "a:b"
+        assert Limits().unaffordable(spent=spent, estimate=estimate, model="a:b") is None
