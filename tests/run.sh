@@ -5,6 +5,7 @@
 #   bash tests/run.sh quick      without the wheel and the acceptance checks
 #
 # Long runs (fuzzing, oracles, benchmarks): .venv-gate/bin/python -m pytest -m long
+# A real model on this machine: .venv/bin/python -m pytest -m local_model (docs/how-to/local-models.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +33,7 @@ lint-imports
 echo "== size"
 python tests/rules/size_table.py
 echo "== tests"
-python -m pytest -n "${JOBS:-auto}" --dist=worksteal -m "not long" --junit-xml=junit.xml
+python -m pytest -n "${JOBS:-auto}" --dist=worksteal -m "not long and not local_model" --junit-xml=junit.xml
 [ "${1:-}" = quick ] && exit 0
 
 echo "== wheel in a clean venv"

@@ -79,6 +79,9 @@ this table whose key is set, or that needs none and is running:
 variables it knows, for example groq:llama-3.3-70b-versatile with GROQ_API_KEY, or bedrock:MODEL with
 what AWS finds on this machine: https://docs.litellm.ai/docs/providers lists them.
 
+local:/path/model.gguf runs a model file on this machine (pip install 'lmx[local]', or a llama-server on
+the PATH).
+
 --base-url asks another server that speaks the provider's protocol. A resumed session keeps its model
 unless --model says otherwise."""
 

@@ -29,6 +29,7 @@ DOORS = {
     "typer": ("lmx/cli/", "lmx/__main__.py"),
     "httpx2": ("lmx_core/providers/",),
     "litellm": ("lmx_core/providers/litellm/worker/",),
+    "xllamacpp": ("lmx_core/providers/local/child.py",),
     "sqlite3": ("lmx_core/stores/sqlite.py",),
     "opentelemetry": ("lmx_core/otel.py",),
 }

@@ -49,7 +49,8 @@ def ended(weights: Weights, status: int, log: str, *, ready: bool) -> AttemptFai
         text = f"the server of {weights.path.name} crashed {when} ({name})"
         return failed("local_crash", f"{text}; another llama-server on the PATH may do better", "server")
     if status == NO_MODULE and not ready:
-        return no_server()
+        reason = log.rpartition("cannot be imported: ")[2].partition("\n")[0]
+        return failed("local_missing", f"xllamacpp cannot be used here ({reason}); put a llama-server on the PATH")
     said = _telling_line(log)
     text = f"llama.cpp cannot serve {weights.path.name}" if not ready else f"the server of {weights.path.name} ended"
     return failed("local_server", f"{text}: {said or f'it ended with {status}'}", "server" if ready else "other")
