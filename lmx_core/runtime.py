@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 from lmx_core.clock import Clock, SystemClock, deadline
 from lmx_core.errors import ConfigError
+from lmx_core.options import UNSET, UnsetType, refuse_unknown
+from lmx_core.providers.admission import Admission, maker
 from lmx_core.session.actor import Actor
 from lmx_core.session.handle import Session
 from lmx_core.session.settings import Mount
@@ -34,15 +36,30 @@ class Runtime:
 
     `clock` is what sessions use that are not given their own; `telemetry` tells handlers what happens in it. Bound to the
     event loop that started it.
+
+    `provider_limiter` is what every session's requests pass (AD-1): a dict of options for `ProviderLimiter`, an Admission, a
+    function that makes one, or None for no limit. Not given, it is a ProviderLimiter with its defaults, for the sessions that
+    live in this runtime's time: a session with another clock would wait for one that never moves.
     """
 
-    def __init__(self, name: str = DEFAULT_NAME, *, clock: Clock | None = None):
+    def __init__(
+        self,
+        name: str = DEFAULT_NAME,
+        *,
+        clock: Clock | None = None,
+        provider_limiter: Mapping[str, Any] | Admission | Callable[[], Admission] | UnsetType | None = UNSET,
+        **unknown: Never,
+    ):
+        _refuse(unknown)
         if not isinstance(name, str) or not name:
             raise ConfigError("name= must be text")
         if clock is not None and not isinstance(clock, Clock):
             raise ConfigError("clock= must be a Clock with now_ms and call_later")
         self.name, self.clock = name, clock
         self.telemetry = Telemetry()
+        self._limits_all = provider_limiter is not UNSET
+        self._make_admission = maker({} if provider_limiter is UNSET else provider_limiter, clock)
+        self._admission: Admission | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sessions: dict[Session, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -55,11 +72,18 @@ class Runtime:
         """The sessions that live in it."""
         return tuple(session for session in self._sessions if session.down is None)
 
+    @property
+    def provider_admission(self) -> Admission | None:
+        """What requests to providers pass: what the mount chose (AD-1). None for no limit, and while it is not mounted."""
+        return self._admission
+
     async def start(self) -> Runtime:
         """Mounts it. Raises ConfigError when the name is taken."""
         if self._loop is None and self.name in _mounted:
             raise ConfigError(f"a runtime named {self.name!r} is mounted already; give this one another name=")
         self.check_loop()
+        if self._loop is None:
+            self._admission = self._make_admission()
         self._loop = asyncio.get_running_loop()
         _mounted[self.name] = self
         return self
@@ -77,7 +101,7 @@ class Runtime:
             log.warning("runtime %s: sessions did not stop in time and are ended", self.name)
         await self._end_tasks()
         _mounted.pop(self.name, None)
-        self._loop = None
+        self._loop = self._admission = None
 
     async def _end_tasks(self) -> None:
         left = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -120,8 +144,25 @@ class Runtime:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("session %s crashed", session.id, exc_info=error)
 
-    def mount(self) -> Mount:
-        return Mount(name=self.name, spawn=self.spawn, telemetry=self.telemetry, runtime=self)
+    def mount(self, clock: Clock) -> Mount:
+        """What a session that lives in this clock's time gets from it."""
+        admission = self._admission if self._limits_all or _is_same_time(clock, self.clock) else None
+        return Mount(name=self.name, spawn=self.spawn, telemetry=self.telemetry, admission=admission, runtime=self)
+
+
+def _refuse(unknown: Mapping[str, Any]) -> None:
+    """Raises ConfigError for what a runtime does not take; the size of a connection pool is looked for here first (RT-8)."""
+    for name in ("provider_pool", "max_concurrent_streams"):
+        if name in unknown:
+            raise ConfigError(
+                f"a runtime takes no {name}=: connections are a provider's, and its pool has no limit; how many requests may "
+                'be under way at once is provider_limiter={"max_concurrency": n}'
+            )
+    refuse_unknown(unknown, ("name", "clock", "provider_limiter"), "runtime option")
+
+
+def _is_same_time(clock: Clock, runtimes: Clock | None) -> bool:
+    return clock is runtimes or (isinstance(clock, SystemClock) and isinstance(runtimes or clock, SystemClock))
 
 
 def find(runtime: Runtime | str) -> Runtime:

@@ -126,7 +126,7 @@ async def _open(
             provider=provider,
             store=store,
             lock=lock,
-            mount=mounted.mount(),
+            mount=mounted.mount(settings.options.clock),
             history=history or (),
         )
     except BaseException:

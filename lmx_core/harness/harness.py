@@ -42,6 +42,7 @@ class Harness:
     guard: Any = None
     environment: Any = None
     provider_retry: Mapping[str, Any] | Literal[False] | None = None
+    provider_limit_key: Any = None
     max_turns: int | None = None
     max_requests: int | None = None
     max_cost_usd: float | None = None

@@ -17,6 +17,7 @@ from lmx_core.context.compaction import Compaction
 from lmx_core.context.stubs import Stubs
 from lmx_core.entry import json_shaped
 from lmx_core.ids import SESSION_ID_TAKES, is_session_id
+from lmx_core.providers.admission import is_admission
 from lmx_core.turn.retry import Policy
 
 Check = Callable[[Any], str | None]
@@ -171,6 +172,19 @@ def retry(value: Any) -> str | None:
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
     return "has an after_output that is neither True nor False" if flag(value.get("after_output", True)) else None
+
+
+def limiter(value: Any) -> str | None:
+    right = value is None or is_admission(value)
+    return None if right else "must be None or an Admission, such as ProviderLimiter(...)"
+
+
+def limit_key(value: Any) -> str | None:
+    try:
+        hash(value)
+    except TypeError:
+        return "must be a value that can be a dict's key, or a function f(provider, model) that returns one"
+    return None
 
 
 def fraction(value: Any) -> str | None:

@@ -52,6 +52,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     guard: Guard
     environment: Environment | None
     provider_retry: dict[str, Any] | Literal[False]
+    provider_limiter: Any
+    provider_limit_key: Any
     max_turns: int
     max_requests: int | None
     max_cost_usd: float | None
@@ -189,6 +191,8 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="guard", check=checks.guard, default=StandardGuard, harness=True),
         Option(name="environment", check=checks.environment, default=_nothing, harness=True),
         Option(name="provider_retry", check=checks.retry, default=dict, harness=True),
+        Option(name="provider_limiter", check=checks.limiter, default=_constant(UNSET)),
+        Option(name="provider_limit_key", check=checks.limit_key, default=_nothing, harness=True),
         Option(name="max_turns", check=checks.positive("turns"), default=_constant(400), harness=True),
         Option(name="max_requests", check=checks.positive("requests", none=True), default=_nothing, harness=True),
         Option(name="max_cost_usd", check=checks.dollars_or_none, default=_nothing, harness=True, adopt=_float_or_none),

@@ -145,6 +145,12 @@ class Actor:
             hook_context=self._hook_context,
             modalities=self.settings.options.input_modalities,
             telemetry=self.mount.telemetry,
+            limits=self.mount.limits(
+                self.settings.options,
+                root_id=self.id,
+                estimate=self.room.estimate,
+                longest_penalty_ms=self.retry_policy.max_delay_ms,
+            ),
         )
 
     # -- its life

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lmx_core.calls import Outcome, ToolCall, ToolContext
@@ -16,6 +17,7 @@ from lmx_core.context.outbound import Outbound
 from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
 from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
+from lmx_core.providers.admission import Admitted, Limits
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.telling import Heard, of_model, of_session
@@ -43,7 +45,8 @@ Progress = Callable[[Any], None]
 class InlineEffectHost:
     """Carries out effects with these parts. `tool_context` makes the context of a call, by its id; `hook_context` a hook's.
 
-    `modalities` is what every model reads besides text, where the host knows better than the provider.
+    `modalities` is what every model reads besides text, where the host knows better than the provider. `limits` is what every
+    request passes first; None lets each go at once.
     """
 
     def __init__(
@@ -58,13 +61,14 @@ class InlineEffectHost:
         tool_context: Callable[[str], ToolContext],
         hook_context: Callable[..., HookContext],
         telemetry: Telemetry,
+        limits: Limits | None,
         modalities: frozenset[str] | None = None,
     ):
         self._provider, self._catalog, self._hooks = provider, catalog, hooks
         self._messages, self._clock, self._spawn = messages, clock, spawn
         self._tool_context, self._hook_context = tool_context, hook_context
         self._telemetry, self._outbound = telemetry, Outbound()
-        self._modalities = modalities
+        self._modalities, self._limits = modalities, limits
         self._known_to_read: dict[str, frozenset[str]] = {}
 
     def start(
@@ -93,11 +97,21 @@ class InlineEffectHost:
                 return await self._read(effect)
 
     async def _ask(self, key: EffectKey, request: Request, progress: Progress) -> None:
+        """One attempt, once the limiter lets it go. It waits here, in its own task, before anything is sent or timed (AD-5)."""
+        sent, attempt = self._to_send(request), partial(self._attempt, key)
+        if self._limits is None:
+            await attempt(sent, progress)
+            return
+        await providers.run(
+            Admitted(self._provider, self._limits, self._limits.estimate(request), send=attempt), sent, progress
+        )
+
+    async def _attempt(self, key: EffectKey, request: Request, progress: Progress) -> None:
         id = request.context.get("request_id")
         facts = {**of_session(key.session_id), "request_id": id, **of_model(request.model)}
         span = self._telemetry.start("provider.request", facts)
         try:
-            await providers.run(self._provider, self._to_send(request), Heard(span, progress) if span else progress)
+            await providers.run(self._provider, request, Heard(span, progress) if span else progress)
         finally:
             span.stop(outcome="cancelled")  # unless it has ended otherwise
 

@@ -82,6 +82,11 @@ class Room:
         ledger = self._actor.ledger
         return window.forecast(self.conversation(request), self._fixed(request), ledger.measured)
 
+    def estimate(self, request: Request) -> int:
+        """Tokens a limiter sets aside for it: what it reads, and what it may write where the request says so."""
+        output = request.params.get("max_tokens")
+        return self.forecast(request) + (output if isinstance(output, int) else 0)
+
     def position(self) -> events.ContextPosition:
         """Where the conversation stands in its window (EVT-13)."""
         actor = self._actor

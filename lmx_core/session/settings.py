@@ -6,7 +6,7 @@ authority; writing them down would let a transcript give itself permissions (PR-
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,8 +15,9 @@ from lmx_core.builtin import REGISTRY, default_tools
 from lmx_core.calls import Descriptor, Tool
 from lmx_core.environment.base import Environment
 from lmx_core.environment.local import LocalEnvironment
-from lmx_core.options import Options
-from lmx_core.request import ToolSpec
+from lmx_core.options import UNSET, Options
+from lmx_core.providers.admission import Admission, Limits
+from lmx_core.request import Request, ToolSpec
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
 from lmx_core.tools.catalog import Catalog
@@ -31,7 +32,24 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     spawn: Spawn
     telemetry: Telemetry
+    admission: Admission | None
     runtime: Any
+
+    def limits(
+        self, options: Options, *, root_id: str, estimate: Callable[[Request], int], longest_penalty_ms: float
+    ) -> Limits | None:
+        """What the session's requests pass: its own limiter where it was given one, else the mount's (OPT-35)."""
+        chosen: Any = options.provider_limiter
+        admission = self.admission if chosen is UNSET else chosen
+        if admission is None:
+            return None
+        return Limits(
+            admission=admission,
+            root_id=root_id,
+            key=options.provider_limit_key,
+            estimate=estimate,
+            longest_penalty_ms=longest_penalty_ms,
+        )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from lmx_core.harness.harness import FIELDS, OPTION_FIELDS, Harness
 from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, Options, layered, validate
 from lmx_core.prompt import default
+from lmx_core.providers.admission import ProviderLimiter
 from lmx_core.session.settings import settle
 from lmx_core.turn.guard import StandardGuard
 
@@ -80,6 +81,8 @@ GOOD: dict[str, list[Any]] = {
     "guard": [StandardGuard()],
     "environment": [Machine()],
     "provider_retry": [False, {}, {"max_attempts": 1, "base_delay_ms": 0, "after_output": False}],
+    "provider_limiter": [None, ProviderLimiter()],
+    "provider_limit_key": [None, "account", ("a", 1), len],
     "max_turns": [1],
     "max_requests": [1, None],
     "max_cost_usd": [0, 0.5, 3, None],
@@ -128,6 +131,8 @@ BAD: dict[str, list[Any]] = {
     "messages": [Messages, {}, Mistyped()],
     "guard": [Undecided(), StandardGuard, None, 7],
     "environment": [None, Machine, object()],
+    "provider_limiter": [ProviderLimiter, {}, 8, object()],
+    "provider_limit_key": [[], {}, ([],)],
     "provider_retry": [True, None, [], {"attempts": 3}, {"max_attempts": 0}, {"after_output": 1}, {"classify": print}],
     "max_turns": [0, None, True, "4"],
     "max_requests": [0, -3, "4", True],
@@ -204,6 +209,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "hooks": [],
         "environment": None,
         "provider_retry": {},
+        "provider_limiter": UNSET,
+        "provider_limit_key": None,
         "max_turns": 400,
         "max_requests": None,
         "max_cost_usd": None,

@@ -112,6 +112,8 @@ WRONG = {
     "guard": object(),
     "environment": object(),
     "provider_retry": {"max": 1},
+    "provider_limiter": {"max_concurrency": 2},
+    "provider_limit_key": [],
     "max_turns": 0,
     "max_requests": 0,
     "context_window": 0,

@@ -140,7 +140,7 @@ async def world(script: Sequence[Any] = (), *, resume: World | None = None, **op
     store = options.pop("store", None) or (resume.store if resume else MemoryStore())
     provider = options.pop("provider", None) or Scripted(list(script), clock=clock)
     given = {"provider": provider, "store": store, "clock": clock, **options}
-    async with mounted() as runtime:
+    async with mounted(clock=clock) as runtime:
         if resume is None:
             session = await start_session(runtime=runtime, **{"model": "scripted:m", "tools": [], **given})
         else:

@@ -7,7 +7,7 @@ as PV-1 has it of anything behind this protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -22,13 +22,15 @@ from lmx_core.request import Done, Error, ProviderEvent, Request, UsageReport
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one session's requests are limited by.
 
-    `key` is a value, a function of the provider and the model's spec, or None for `default_key`. `longest_penalty_ms` bounds
-    how far a provider's retry-after is believed: no session waits longer for one than its retry policy says (RY-1).
+    `key` is a value, a function of the provider and the model's spec, or None for `default_key`. `estimate` tells how many
+    tokens a request will come to. `longest_penalty_ms` bounds how far a provider's retry-after is believed: no session waits
+    longer for one than its retry policy says (RY-1).
     """
 
     admission: Admission
     root_id: str
-    key: Any = None
+    key: Any
+    estimate: Callable[[Request], int]
     longest_penalty_ms: float
 
     def key_of(self, provider: Provider, model: str) -> Hashable:
@@ -49,16 +51,23 @@ def default_key(provider: Provider, model: str) -> tuple[str, str, str]:
 
 
 class Admitted:
-    """A provider that sends nothing before the limiter lets it. `waiting` is entered around the wait and nothing else."""
+    """A provider that sends nothing before the limiter lets it.
+
+    `tokens` is what the request is expected to come to; `send` carries it out, by default with the provider itself; `waiting`
+    is entered around the wait and nothing else.
+    """
 
     def __init__(
         self,
         provider: Provider,
         limits: Limits,
-        estimated_tokens: int,
+        tokens: int,
+        *,
+        send: Callable[[Request, Emit], Awaitable[None]] | None = None,
         waiting: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ):
-        self._provider, self._limits, self._tokens, self._waiting = provider, limits, estimated_tokens, waiting
+        self._provider, self._limits, self._tokens = provider, limits, tokens
+        self._send, self._waiting = send or provider.run, waiting
 
     async def run(self, request: Request, emit: Emit) -> None:
         limits, admission = self._limits, self._limits.admission
@@ -70,7 +79,7 @@ class Admitted:
             emit(Error(refused.failure))
             return
 
-        def heard(event: ProviderEvent) -> None:
+        def hear(event: ProviderEvent) -> None:
             if isinstance(event, UsageReport):
                 admission.reconcile(lease, event.usage.input_tokens + event.usage.output_tokens)
             elif isinstance(event, Done | Error):
@@ -80,6 +89,6 @@ class Admitted:
             emit(event)
 
         try:
-            await self._provider.run(request, heard)
+            await self._send(request, hear)
         finally:
             admission.release(lease)
