@@ -309,6 +309,15 @@ class FollowUpDropped(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class EventsLagged(Event, frozen=True, kw_only=True):
+    """To one subscription alone: its reader was so late that `dropped` deltas were left out here (SU-3). What they said is in
+    the entry or the result that follows.
+    """
+
+    type: ClassVar[str] = "events_lagged"
+    dropped: int
+
+
 class Down(Event, frozen=True, kw_only=True):
     """The session has ended; nothing follows. `reason` is `stopped` or why it died; `detail` what the store said."""
 

@@ -167,16 +167,19 @@ class Session(Configured):
         return await (await self._actor.ask(self._actor.park, call_id, kind, payload, timeout_reply))
 
     @overload
-    def subscribe(self) -> Subscription: ...
+    def subscribe(self, *, max_pending: int | None = None) -> Subscription: ...
     @overload
     def subscribe(self, sink: Sink) -> Sink: ...
-    def subscribe(self, sink: Any = None) -> Any:
+    def subscribe(self, sink: Any = None, *, max_pending: int | None = None) -> Any:
         """Events from now on: to `sink` (a Subscription, a queue, a callable `f(session_id, event)`), or to a new one.
 
-        Returns where they go. Idempotent. A subscription to a session that has ended ends at once.
+        Returns where they go. Idempotent. A subscription to a session that has ended ends at once. `max_pending` bounds how far
+        the reader of a new one may lag (SU-3). Raises ConfigError.
         """
         if sink is None:
-            sink = Subscription(self.unsubscribe)
+            sink = Subscription(self.unsubscribe, max_pending=max_pending)
+        elif max_pending is not None:
+            raise ConfigError("max_pending= is for a new subscription; give it to the Subscription that you made")
         if self.down is None:
             self._actor.subscribe(sink)
         elif isinstance(sink, Subscription):

@@ -1,4 +1,4 @@
-"""Who hears what a session says (SU-1, SU-2).
+"""Who hears what a session says (SU-1 to SU-3).
 
 A subscriber is an address, not an owner: the session never waits for one and lives on without any. Emitting calls each sink
 once and creates nothing, no task and no copy, because a streamed answer emits thousands of deltas a second.
@@ -13,37 +13,59 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from lmx_core.events import Down, Event
+from lmx_core.errors import ConfigError
+from lmx_core.events import Down, Event, EventsLagged, TextDelta, ThinkingDelta, ToolCallDelta, ToolDelta
 
 log = logging.getLogger("lmx_core")
 
 Deliver = Callable[[Event], None]
 
+_TRANSIENT = (TextDelta, ThinkingDelta, ToolCallDelta, ToolDelta)
+"""What a reader who lags can do without: the entry or the result that follows says it whole."""
+
 
 class Subscription:
     """The events of one session from now on: an async iterator that ends after `Down`, and an async context manager.
 
-    Its buffer is unbounded, so a slow reader holds up nobody. `get_nowait_all()` takes what has arrived, for a pump that
-    draws once a frame.
+    Its buffer is unbounded, so a slow reader holds up nobody. With `max_pending` so many events wait at most, before deltas are
+    dropped: one `EventsLagged` in their place says how many. Everything else is delivered, however many wait.
+    `get_nowait_all()` takes what has arrived, for a pump that draws once a frame. Raises ConfigError for what is no number.
     """
 
-    def __init__(self, close: Callable[[Subscription], None] = lambda subscription: None):
+    def __init__(
+        self, close: Callable[[Subscription], None] = lambda subscription: None, *, max_pending: int | None = None
+    ):
+        if max_pending is not None and (not isinstance(max_pending, int) or max_pending < 1):
+            raise ConfigError("max_pending= must be a whole number of events, at least 1, or None")
         self._arrived: deque[Event] = deque()
+        self._max_pending, self._dropped = max_pending, 0
         self._waiter: asyncio.Future[None] | None = None
         self._unsubscribe = close
         self.closed = False
 
     def put(self, event: Event) -> None:
+        if self._max_pending is not None:
+            if len(self._arrived) >= self._max_pending and isinstance(event, _TRANSIENT):
+                self._dropped += 1
+                return
+            self._tell_of_dropped()
         self._arrived.append(event)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def get_nowait_all(self) -> list[Event]:
         """Every event that has arrived and was not taken yet, without waiting."""
+        self._tell_of_dropped()
         taken = list(self._arrived)
         self._arrived.clear()
         self.closed = self.closed or any(isinstance(event, Down) for event in taken)
         return taken
+
+    def _tell_of_dropped(self) -> None:
+        """Closes a gap: what comes next comes after it."""
+        if self._dropped:
+            self._arrived.append(EventsLagged(dropped=self._dropped))
+            self._dropped = 0
 
     async def wait(self) -> None:
         """Returns when there is something to take, or nothing will come any more. One task may wait at a time."""
@@ -69,6 +91,8 @@ class Subscription:
         if not self._arrived:
             raise StopAsyncIteration
         event = self._arrived.popleft()
+        if not self._arrived:
+            self._tell_of_dropped()
         self.closed = self.closed or isinstance(event, Down)
         return event
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.sessions import Gate, world
 
-from lmx_core import Session, events
+from lmx_core import ConfigError, Session, events
 from lmx_core.providers.scripted import complete, tool_call
 from lmx_core.session.subscribers import Subscription
 from lmx_core.testing import collect, prompt
@@ -142,3 +145,110 @@ async def test_st_4_dropping_the_handle_stops_nothing():
         gate.open("c")
         async with alive.subscribe() as heard:
             assert (await collect(heard, events.Finished))[-1].stop_reason == "stop"
+
+
+# --- a reader that may lag only so far ----------------------------------------------------------------------------
+
+
+def said(text):
+    return events.TextDelta(id="a", text=text)
+
+
+DELTAS = (
+    said("x"),
+    events.ThinkingDelta(id="a", text="x"),
+    events.ToolDelta(call_id="c", name="t", text="x"),
+    events.ToolCallDelta(id="c", name="t", bytes=1, head="{"),
+)
+LASTING = (
+    events.Finished(stop_reason="stop"),
+    events.TurnError(reason="no"),
+    events.ToolCalled(id="c", name="t", arguments={}),
+)
+
+
+async def test_su_3_deltas_that_nobody_took_are_dropped_and_one_event_says_how_many():
+    """SU-3, EVT-36: each kind of delta, in its place, and nothing else."""
+    sub = Subscription(max_pending=2)
+    for event in (said("1"), said("2"), *DELTAS, LASTING[0], *DELTAS, LASTING[1]):
+        sub.put(event)
+    lagged = events.EventsLagged(dropped=4)
+    assert sub.get_nowait_all() == [said("1"), said("2"), lagged, LASTING[0], lagged, LASTING[1]]
+    assert lagged.to_dict() == {"type": "events_lagged", "dropped": 4}
+
+
+async def test_su_3_one_who_reads_event_by_event_hears_of_the_gap_where_it_is():
+    sub = Subscription(max_pending=1)
+    for event in (said("1"), said("2"), said("3")):
+        sub.put(event)
+    assert [await anext(sub), await anext(sub)] == [said("1"), events.EventsLagged(dropped=2)]
+    sub.put(said("4"))
+    assert await anext(sub) == said("4")
+
+
+async def test_su_3_without_a_bound_nothing_is_ever_dropped():
+    sub = Subscription()
+    for _ in range(10_000):
+        sub.put(said("x"))
+    assert sub.get_nowait_all() == [said("x")] * 10_000
+
+
+@given(
+    bound=st.integers(1, 5),
+    steps=st.lists(
+        st.one_of(st.sampled_from(DELTAS + LASTING), st.sampled_from(["take one", "take all"])), max_size=60
+    ),
+)
+async def test_su_3_whatever_lasts_arrives_in_order_and_every_delta_arrives_or_is_counted(bound, steps):
+    """SU-3: for any reader: lasting events all and in order, deltas in order between them, each told or counted once."""
+    sub, sent, got = Subscription(max_pending=bound), [], []
+    for step in steps:
+        if step == "take all":
+            got += sub.get_nowait_all()
+        elif step == "take one":
+            if sub._arrived:
+                got.append(await anext(sub))
+        else:
+            waiting = len(sub._arrived)
+            sub.put(step)
+            sent.append(step)
+            assert isinstance(step, LASTING_TYPES) or len(sub._arrived) <= max(bound, waiting) + 1
+    got += sub.get_nowait_all()
+    assert sub.get_nowait_all() == []
+    left = iter(sent)
+    for event in got:
+        if isinstance(event, events.EventsLagged):
+            assert event.dropped > 0
+            assert all(isinstance(next(left), DELTA_TYPES) for _ in range(event.dropped))
+        else:
+            assert next(left) is event
+    assert next(left, None) is None
+    assert not [
+        1 for a, b in pairwise(got) if isinstance(a, events.EventsLagged) and isinstance(b, events.EventsLagged)
+    ]
+
+
+DELTA_TYPES, LASTING_TYPES = tuple(map(type, DELTAS)), tuple(map(type, LASTING))
+
+
+async def test_d_21_a_bounded_reader_that_never_reads_holds_up_nothing_and_keeps_little():
+    """Appendix D 21, SU-3."""
+    async with world([complete(fragments=["x"] * 5_000)]) as w:
+        lazy, keen = w.session.subscribe(max_pending=10), w.session.subscribe()
+        await prompt(w.session, "go")
+        kept, all = lazy.get_nowait_all(), keen.get_nowait_all()
+        assert len(kept) < 50
+        assert [e.dropped for e in kept if isinstance(e, events.EventsLagged)] == [len(all) - len(kept) + 1]
+        lasting = [e for e in all if not isinstance(e, events.TextDelta)]
+        assert [e for e in kept if not isinstance(e, events.TextDelta | events.EventsLagged)] == lasting
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "8"])
+async def test_su_3_a_bound_that_is_none_is_refused(wrong):
+    with pytest.raises(ConfigError, match="max_pending="):
+        Subscription(max_pending=wrong)
+    async with world([]) as w:
+        with pytest.raises(ConfigError, match="max_pending="):
+            w.session.subscribe(max_pending=wrong)
+        with pytest.raises(ConfigError, match="max_pending="):
+            w.session.subscribe(asyncio.Queue(), max_pending=3)
