@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from lmx_core import events
 from lmx_core.errors import CompactionFailed, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
@@ -11,12 +14,14 @@ from lmx_core.session.prompt.steps import Steps
 from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, ModelFacts, RunTools, Sleep
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Effects, Turn
 
+NO_MARK: Mapping[str, Any] = {}
+
 
 class Asking:
-    """The requests of one prompt, one after another. `request_id` is the newest one's."""
+    """The requests of one prompt, one after another. `request_id` is the newest one's; answers are written with `mark`."""
 
-    def __init__(self, steps: Steps):
-        self._steps, self._actor, self._ledger = steps, steps.actor, steps.actor.ledger
+    def __init__(self, steps: Steps, *, mark: Mapping[str, Any] = NO_MARK):
+        self._steps, self._actor, self._ledger, self._mark = steps, steps.actor, steps.actor.ledger, mark
         self.request_id: str | None = None
         self._turn: Turn | None = None
         self._silent = False  # the last attempt gave nothing at all, not even a bill
@@ -48,10 +53,7 @@ class Asking:
         """The next request as the hooks want it, if the budget admits one."""
         if (refusal := self._steps.refusal()) is not None:
             raise forbidden(self._steps.budget_end(refusal), retry)
-        for text in self._actor.steers.take():
-            await self._ledger.append("user", {"text": text, "steer": True})
-        self.request_id = self._ledger.new_id()
-        request = self._actor.request(self.request_id)
+        request = await self._drafted()
         note = None if retry is None else retry.note
         try:
             prepared: Request = await self._steps.hook("prepare_next_turn", request, unless_hooked=request, retry=note)
@@ -61,6 +63,13 @@ class Asking:
         await self._learn_about(prepared.model)
         self._actor.room.warn(prepared)
         return prepared
+
+    async def _drafted(self) -> Request:
+        """Step 5: what the conversation asks next, with the steers that waited for it."""
+        for text in self._actor.steers.take():
+            await self._ledger.append("user", {"text": text, "steer": True})
+        self.request_id = self._ledger.new_id()
+        return self._actor.request(self.request_id)
 
     async def _learn_about(self, model: str) -> None:
         """Asks once a model what its window is."""
@@ -96,8 +105,7 @@ class Asking:
 
     async def _attempt(self, request: Request, retry: Retry | None) -> RunTools | Finished:
         """Steps 8 to 10: one request, recorded; its answer folded, written, then announced."""
-        await self._actor.evidence.look(request, self._steps.work.run_id)
-        await self._ledger.append("request", self._actor.record_of(request, retry), id=self.request_id)
+        await self._record(request, retry)
         self._steps.turns += 1
         turn = Turn(entry_id=self._ledger.new_id(), request_id=str(self.request_id), model=request.model)
         self._turn = turn
@@ -109,6 +117,11 @@ class Asking:
         self._silent = not turn.had_output and turn.usage is None
         self._actor.room.told(served=turn.served_window, stated=stated_window(answer))
         return answer
+
+    async def _record(self, request: Request, retry: Retry | None) -> None:
+        """Step 8: under what a request is sent, where that has changed, and the request."""
+        await self._actor.evidence.look(request, self._steps.work.run_id)
+        await self._ledger.append("request", self._actor.record_of(request, retry), id=self.request_id)
 
     async def _streamed(self, request: Request, turn: Turn) -> ProviderEvent:
         """Runs the model call: deltas are folded and told where they arrive, the terminal event is returned."""
@@ -129,7 +142,8 @@ class Asking:
     async def _perform(self, turn: Turn, effects: Effects) -> RunTools | Finished | None:
         for effect in effects:
             if isinstance(effect, Append):
-                await self._ledger.append("assistant", effect.payload, usage=effect.usage, id=turn.entry_id)
+                payload = {**effect.payload, **self._mark}
+                await self._ledger.append("assistant", payload, usage=effect.usage, id=turn.entry_id)
             elif isinstance(effect, Emit):
                 self._actor.emit(effect.event)
             else:
