@@ -319,7 +319,7 @@ class EventsLagged(Event, frozen=True, kw_only=True):
 
 
 class Down(Event, frozen=True, kw_only=True):
-    """The session has ended; nothing follows. `reason` is `stopped` or why it died; `detail` what the store said."""
+    """The session has ended; nothing follows. `reason` is `stopped` or why it died; `detail` a sentence about it or nothing."""
 
     type: ClassVar[str] = "down"
     reason: str

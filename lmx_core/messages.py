@@ -6,10 +6,12 @@ what it leaves out is inherited (EX-8). An override that raises is an error of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lmx_core.calls import ToolCall
+from lmx_core.entry import valid_text
 
 
 class Messages:
@@ -66,6 +68,10 @@ class Messages:
     def tool_cancelled(self, call: ToolCall) -> str:
         return f"The call of {call.name} was cancelled before it finished."
 
+    def summary_empty(self) -> str:
+        """Why a conversation was not shortened, where the model answered a request for a summary with nothing."""
+        return "The model answered with an empty summary."
+
 
 def dollars(usd: float) -> str:
     """`$1.50`, and of small amounts as much as there is to see: `$0.0042`."""
@@ -104,3 +110,32 @@ def check(value: object) -> str | None:
     ):
         return f"overrides no sentence; the sentences are {', '.join(sorted(SENTENCES))}"
     return None
+
+
+class SentenceFailed(Exception):
+    """An override raised, or returned something else than text. It ends the session: nobody knows what was to be said."""
+
+
+def held(messages: Messages) -> Messages:
+    """The same sentences, each of which is text or raises SentenceFailed."""
+    return messages if type(messages) is Messages else _Held(messages)
+
+
+class _Held(Messages):
+    def __init__(self, host: Messages):
+        self._host = host
+        for name in SENTENCES:
+            setattr(self, name, functools.partial(_said, f"{type(host).__name__}.{name}()", getattr(host, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)  # a host's guard may ask its own messages for more than the engine does
+
+
+def _said(named: str, sentence: Callable[..., Any], *arguments: Any) -> str:
+    try:
+        text = sentence(*arguments)
+    except Exception as error:
+        raise SentenceFailed(f"{named} raised {type(error).__name__}") from error
+    if not isinstance(text, str):
+        raise SentenceFailed(f"{named} returned {type(text).__name__} instead of text")
+    return valid_text(text)

@@ -22,6 +22,7 @@ from lmx_core.context.project import Projection
 from lmx_core.entry import Entry
 from lmx_core.errors import AlreadySent, Busy, SessionDown, StoreError, UnknownCall
 from lmx_core.hooks.base import HookChain, HookContext
+from lmx_core.messages import SentenceFailed, held
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.approvals import Approvals
@@ -74,7 +75,7 @@ class Actor:
     ):
         options = settings.options
         self.id, self.settings = id, settings
-        self.clock, self.messages = options.clock, options.messages
+        self.clock, self.messages = options.clock, held(options.messages)
         self.guard = options.guard or StandardGuard()
         self.limits = Limits(
             max_turns=options.max_turns, max_requests=options.max_requests, max_cost_usd=options.max_cost_usd
@@ -170,6 +171,9 @@ class Actor:
         except StoreFailed as error:
             log.error("session %s ends: %s", self.id, error)
             reason, detail = "store_failed", str(error)
+        except SentenceFailed as error:
+            detail = str(error)
+            raise
         except asyncio.CancelledError:
             reason = "cancelled"
             raise

@@ -6,6 +6,7 @@ import asyncio
 
 from lmx_core import events
 from lmx_core.calls import DEFAULT_MAX_OUTPUT_BYTES, Outcome, ToolCall
+from lmx_core.messages import SentenceFailed
 from lmx_core.session.inbox import Ticket
 from lmx_core.session.prompt.steps import Steps
 from lmx_core.tools.output import HeadTail
@@ -68,6 +69,8 @@ class Calls:
             return result
         if isinstance(error, asyncio.CancelledError):
             return self._unfinished(call, session_over=False)
+        if isinstance(error, SentenceFailed):
+            raise error
         text = self._actor.messages.tool_crashed(call, type(error).__name__)
         return Outcome(call=call, outcome="crashed", text=text, arguments=call.arguments)
 

@@ -130,6 +130,8 @@ class Summarising:
             self._actor.room.told(served=None, stated=answer.failure.stated_context_window)
         if answer.refusal is not None:
             return answer
+        if not answer.text.strip():
+            return msgspec.structs.replace(answer, refusal=self._actor.messages.summary_empty())
         try:
             text = self._options.compaction.summary(answer.text, self._options.summary_max_bytes)
         except ValueError as error:
