@@ -9,6 +9,7 @@ import msgspec
 from lmx_core.entry import Entry
 from lmx_core.events import ContextPosition
 from lmx_core.providers import base as providers
+from lmx_core.transcript.audit import recordable
 from lmx_core.usage import Usage
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """`status` is `idle` or `busy`. `spent_usd` is None when any request's cost is unknown. `tools` are names.
 
     `pending` lists parked calls as `{call_id, kind, payload}`; `usage` has `direct` and `total`; `runtime` is its name.
+    Of `params`, those shaped like a credential or an address are kept as their names only.
     `harness_snapshot` and `run_evidence` are the newest records of their kind, None where none was written.
     """
 
@@ -38,8 +40,8 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[str, Usage]
     requests: int
     max_requests: int | None
-    context: ContextPosition
     max_cost_usd: float | None
+    context: ContextPosition
     context_window_known: bool
     params: dict[str, Any]
     harness_context: dict[str, Any]
@@ -74,10 +76,10 @@ def facts(actor: Actor) -> dict[str, Any]:
         "usage": {"direct": spent, "total": spent},
         "requests": actor.ledger.requests,
         "max_requests": options.max_requests,
+        "max_cost_usd": options.max_cost_usd,
         "context": actor.room.position(),
         "context_window_known": actor.room.known.window.tokens is not None,
-        "max_cost_usd": options.max_cost_usd,
-        "params": options.params,
+        "params": recordable(options.params),
         "harness_context": options.harness_context,
         "runtime": actor.mount.name,
         "harness_snapshot": _payload(actor.evidence.snapshot),
