@@ -75,6 +75,16 @@ class LocalEnvironment:
         candidates = (f"{entry}/{shell}" for shell in ("bash", "sh") for entry in (*entries, *_SYSTEM_PATH))
         return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - hot
 
+    @staticmethod
+    def process_groups_available() -> bool:
+        """Whether a command can have a process group of its own here, and be ended with everything it started (RT-14).
+
+        Tried out: starts a shell in a session of its own and kills its group, which takes milliseconds and blocks. A container
+        may forbid either; then a command that is stopped may leave processes behind. No `kill` or `ps` program is needed.
+        """
+        shell = LocalEnvironment.find_bash()
+        return shell is not None and process.can_end_a_group(shell)
+
     async def read_file(self, cwd: Path, path: str) -> bytes | FileError:
         place = confine.locate(cwd, path)
         return place if isinstance(place, FileError) else await run_in_thread(files.read_whole, place)

@@ -42,6 +42,30 @@ SETTLE_MS = 50
 _POLL_MS = (1, 1, 2, 4, 8, 16, 25)
 
 
+def can_end_a_group(shell: str) -> bool:
+    """Whether a shell gets a session of its own here, and its group is ended by a signal. Tried out, for a few milliseconds."""
+    try:
+        # It waits for input that ends when nobody holds the other end any more: where no signal works it ends by itself.
+        popen = subprocess.Popen(
+            [shell, "-c", "read -r _"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    with popen:
+        try:
+            apart = os.getsid(popen.pid) == os.getpgid(popen.pid) == popen.pid
+            if apart:
+                os.killpg(popen.pid, signal.SIGKILL)
+        except OSError:
+            apart = False
+    return apart and popen.returncode == -signal.SIGKILL
+
+
 class Child:
     """A started shell: `wake` is set when there is something to look at, `status` when it has ended and was collected."""
 
