@@ -17,7 +17,6 @@ from lmx_core.providers.base import Emit, ModelSpec, parse_spec
 from lmx_core.providers.failures import AttemptFailed, broken_stream
 from lmx_core.providers.headers import disclosed
 from lmx_core.providers.http import Http
-from lmx_core.providers.local.servers import DEFAULT_WINDOW, Servers
 from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.route import Route, Routes, not_sent
 from lmx_core.providers.wire.answer import Answer
@@ -27,6 +26,7 @@ from lmx_core.request import Error, Request, ToolSpec
 
 if TYPE_CHECKING:
     from lmx_core.providers.litellm.stream import LiteLLM
+    from lmx_core.providers.local.servers import Servers
 
 LOCAL_IDLE_FLOOR_MS = 900_000
 """A local model may think about a long prompt for minutes before its first token (OL-2)."""
@@ -62,7 +62,7 @@ class DefaultProvider:
         connect_timeout_ms: int = 15_000,
         idle_timeout_ms: int = 120_000,
         local_max_tokens: int | None = 16_384,
-        local_window: int = DEFAULT_WINDOW,
+        local_window: int = 16_384,
         ollama_window: bool = True,
         calls_in_text: Collection[str] = ("local", "ollama"),
         cost_estimate: str = estimate.PESSIMISTIC,
@@ -81,7 +81,8 @@ class DefaultProvider:
         self._disclosed = disclosed(response_headers, model_header)
         self._litellm: LiteLLM | None = None
         self._http = Http(connect_timeout_ms, clock)
-        self._local = Servers(self._http, clock, environ, local_window)
+        self._servers: Servers | None = None
+        self._local_window = local_window
 
     def __repr__(self) -> str:
         return "DefaultProvider"
@@ -112,14 +113,14 @@ class DefaultProvider:
 
     async def _attempt_here(self, route: Route, request: Request, answer: Answer) -> None:
         """Over the server of a model file, started if there is none. Where that has ended, it is why the answer broke off."""
-        running = await self._local.serve(route.target.model)
+        running = await self._local().serve(route.target.model)
         if not running.knows_tools:
             request = in_words(request)
         try:
             await self._attempt(route.at(running.root, running.key, running.window), request, answer)
         except AttemptFailed as failed:
             lost = failed.failure.code in ("connection", "incomplete_stream")
-            if lost and (why := await self._local.why_lost(running)) is not None:
+            if lost and (why := await self._local().why_lost(running)) is not None:
                 raise AttemptFailed(why) from None
             raise
 
@@ -157,7 +158,7 @@ class DefaultProvider:
         if tools and facts is not None and facts.no_tools:
             text = f"{model} cannot call tools; name a model that can"
             return not_sent("tools_unsupported", text, provider=route.info.name).failure
-        if route.info is catalog.LOCAL and (wrong := self._local.check(route.target.model)) is not None:
+        if route.info is catalog.LOCAL and (wrong := self._local().check(route.target.model)) is not None:
             return wrong
         return route.wire.check(route.target, tools)
 
@@ -183,7 +184,7 @@ class DefaultProvider:
             return {}
         info = catalog.find(spec.provider)
         if info is catalog.LOCAL:
-            return self._local.metadata(spec.model)
+            return self._local().metadata(spec.model)
         facts = models.facts(info.vendor, spec.model) if info else None
         if facts is None:
             return {}
@@ -217,7 +218,7 @@ class DefaultProvider:
 
     async def _window(self, route: Route) -> int | None:
         if route.info is catalog.LOCAL:
-            return self._local.window(route.target.model)
+            return self._local().window(route.target.model)
         if route.info.name != "ollama" or not self._ollama_window:
             return None
         return await self._daemon(route).window(route.target.model)
@@ -246,6 +247,14 @@ class DefaultProvider:
             self._litellm = LiteLLM(self._routes.environment, self._clock)
         return self._litellm
 
+    def _local(self) -> Servers:
+        """Loaded when first needed, for the same reason."""
+        if self._servers is None:
+            from lmx_core.providers.local.servers import Servers
+
+            self._servers = Servers(self._http, self._clock, self._routes.environment, self._local_window)
+        return self._servers
+
     async def _models(self, route: Route) -> list[str]:
         if route.info.wire == catalog.LITELLM:  # has no way to ask, so what the table knows
             return [str(ModelSpec(route.info.name, name)) for name in models.listed(route.info.name)]
@@ -260,7 +269,8 @@ class DefaultProvider:
         return [str(ModelSpec(route.info.name, model.id.removeprefix("models/"))) for model in listed]
 
     async def aclose(self) -> None:
-        await self._local.aclose()
+        if self._servers is not None:
+            await self._servers.aclose()
         await self._http.aclose()
         if self._litellm is not None:
             await self._litellm.aclose()

@@ -46,13 +46,13 @@ def packages() -> None:
 async def provider() -> AsyncIterator[DefaultProvider]:
     made = DefaultProvider(environ=ENVIRON)
     yield made
-    processes = [running.process for running in made._local._running.values()]
+    processes = [running.process for running in made._local()._running.values()]
     await made.aclose()
     assert all(process.status is not None for process in processes)
 
 
 def running(provider: DefaultProvider) -> Running:
-    (only,) = provider._local._running.values()
+    (only,) = provider._local()._running.values()
     return only
 
 
@@ -129,7 +129,7 @@ async def test_a_call_in_the_text_of_a_real_stream_is_found(provider: DefaultPro
 
 @pytest.mark.asyncio
 async def test_without_the_processor_s_newest_units(provider: DefaultProvider) -> None:
-    provider._local._crashed.add(find("smollm2").path)
+    provider._local()._crashed.add(find("smollm2").path)
     assert (await attempt(provider, asked("Say hello.", params={"max_tokens": 5}))).failure is None
 
 

@@ -7,7 +7,7 @@ code crashed, without the processor's newest units, and where that crashes as we
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from lmx_core.providers.local.start import Ended, Running, Starter, still_runs
 from lmx_core.providers.local.weights import NoModel, Weights, find
 from lmx_core.tasks import run_in_thread
 
-DEFAULT_WINDOW = 16_384
 START_MS = 180_000
 """A file of many gigabytes on a slow disk takes minutes to read."""
 
@@ -40,8 +39,8 @@ class Servers:
         self,
         http: Http,
         clock: Clock,
-        environ: Mapping[str, str] | None,
-        window: int = DEFAULT_WINDOW,
+        environ: Callable[[], Mapping[str, str]],
+        window: int,
         start_ms: float = START_MS,
     ):
         self._starter = Starter(http, clock, environ, window, start_ms)

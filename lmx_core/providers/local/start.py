@@ -13,7 +13,7 @@ import secrets
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -71,9 +71,11 @@ class _Props(msgspec.Struct):
 
 
 class Starter:
-    """`window`: the tokens of context that a server is asked for. `environ`: where PATH is looked up, None the process's."""
+    """`window`: the tokens of context that a server is asked for. `environ` gives what PATH is looked up in."""
 
-    def __init__(self, http: Http, clock: Clock, environ: Mapping[str, str] | None, window: int, start_ms: float):
+    def __init__(
+        self, http: Http, clock: Clock, environ: Callable[[], Mapping[str, str]], window: int, start_ms: float
+    ):
         self._http, self._clock, self._environ = http, clock, environ
         self.window, self._start_ms = window, start_ms
         self.watchdog = Watchdog()
@@ -135,15 +137,12 @@ class Starter:
 
     # --- what is started
 
-    def _given(self) -> Mapping[str, str]:
-        return os.environ if self._environ is None else self._environ
-
     def _program(self) -> str | None:
-        return shutil.which("llama-server", path=self._given().get("PATH", os.defpath))
+        return shutil.which("llama-server", path=self._environ().get("PATH", os.defpath))
 
     def _child_environment(self, key: str) -> dict[str, str]:
         """The key goes here because a list of processes shows command lines, and both servers take it from here."""
-        kept = {name: value for name, value in self._given().items() if _KEPT.match(name)}
+        kept = {name: value for name, value in self._environ().items() if _KEPT.match(name)}
         return kept | {"LLAMA_API_KEY": key}
 
     def _own_server(self, weights: Weights, safe: bool) -> list[str]:

@@ -89,7 +89,7 @@ async def test_only_this_machine_and_only_who_has_the_key(room: Room) -> None:
     key = begun["env"]["LLAMA_API_KEY"]
     assert len(key) == 48 and key not in " ".join(begun["argv"])
     assert "OPENAI_API_KEY" not in begun["env"] and "LLAMA_ARG_HOST" not in begun["env"]
-    assert key not in repr(room.provider._local._running)
+    assert key not in repr(room.provider._local()._running)
 
 
 @pytest.mark.asyncio
