@@ -88,6 +88,13 @@ OPTIONS = (
     ),
     Option(("--max-turns",), "N", _SESSION, "model turns for one prompt (400)", variable="LMX_MAX_TURNS"),
     Option(("--max-requests",), "N", _SESSION, "requests for the life of the session", variable="LMX_MAX_REQUESTS"),
+    Option(
+        ("--max-cost-usd",),
+        "X",
+        _SESSION,
+        "dollars the session may cost; an unknown price stops it",
+        variable="LMX_MAX_COST_USD",
+    ),
     Option(("--context-window",), "N", _SESSION, "the model's window in tokens, where nothing knows it"),
     Option(("--system",), "TEXT", _SESSION, "replace the system prompt"),
     Option(("--bare",), None, _on("run"), "leave out instruction files and other workspace text"),

@@ -62,6 +62,7 @@ class SessionFactory:
         self.provider: Any = DefaultProvider(
             base_url=settings.get("base_url"),
             environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
+            cost_estimate="realistic",
         )
         self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)
@@ -149,6 +150,7 @@ class SessionFactory:
             environment=self._environment,
             max_turns=get("max_turns"),
             max_requests=get("max_requests"),
+            max_cost_usd=get("max_cost_usd"),
             context_window=get("context_window"),
             auto_compaction=get("auto_compaction"),
             keep_recent_tokens=get("keep_recent_tokens"),

@@ -9,6 +9,7 @@ A record is data: a version, names, a prompt and limits. Nothing is loaded becau
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from lmx_core import Harness, Tool, assemble, default_tools, search_tools
 
 VERSION = 1
 
-LIMITS = ("max_turns", "max_requests")
+LIMITS = ("max_turns", "max_requests", "max_cost_usd")
 """Ceilings that a resume keeps where this start names none (cli.md 3.9)."""
 
 LAYERS = ("workspace", "environment_context")
@@ -42,7 +43,7 @@ class Inputs(NamedTuple):
     tools: list[Tool]
     layers: list[str]
     transforming: list[str]
-    limits: dict[str, int]
+    limits: dict[str, float]
 
 
 def compose(base: Harness, recipe: Mapping[str, Any], layers: list[str]) -> Composed:
@@ -121,10 +122,16 @@ def read(recorded: Mapping[str, Any]) -> Inputs | None:
 def _inputs(record: Mapping[str, Any]) -> Inputs | None:
     system, limits = record["system"], dict(record["limits"])
     names, layers, transforming = (_names(record[key]) for key in ("tools", "layers", "transforming"))
-    right = all(name in LIMITS and type(value) is int and value > 0 for name, value in limits.items())
+    right = all(_is_limit(name, value) for name, value in limits.items())
     if not right or not (system is None or isinstance(system, str)):
         return None
     return Inputs(system, [_tool(name) for name in names], layers, transforming, limits)
+
+
+def _is_limit(name: str, value: Any) -> bool:
+    if name == "max_cost_usd":
+        return type(value) in (int, float) and 0 <= value < math.inf
+    return name in LIMITS and type(value) is int and value > 0
 
 
 def _names(value: Any) -> list[str]:

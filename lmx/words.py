@@ -198,6 +198,22 @@ GOVERNED = ("max_turns", "budget")
 """Stops that a setting governs: it is named even where the engine has told the stop itself."""
 
 
+def out_of_money(detail: Mapping[str, object]) -> str:
+    """Why no request fits under the cost ceiling any more (C8-8): the numbers, or whose price nobody knows."""
+    spent, estimate, cap = detail.get("spent"), detail.get("estimate"), _dollars(detail.get("cap"))
+    if not isinstance(spent, int | float):
+        return f"what {detail.get('model')} has cost in this session is not known, so the limit of {cap} cannot be kept"
+    if not isinstance(estimate, int | float):
+        return f"what a request to {detail.get('model')} may cost is not known, so the limit of {cap} cannot be kept"
+    return f"{_dollars(spent)} of {cap} are spent, and the next request may cost {_dollars(estimate)}"
+
+
+def _dollars(usd: object) -> str:
+    """`$1.50`, and of small amounts as much as there is to see: `$0.0042`."""
+    text = f"{usd:.6f}".rstrip("0") if isinstance(usd, int | float) else "?"
+    return f"${text}" if len(text.partition(".")[2]) >= 2 or not isinstance(usd, int | float) else f"${usd:.2f}"
+
+
 def died(reason: str, detail: str) -> str:
     """Why a session ended under the screen, with what the store or the engine said about it."""
     return f"the session ended: {reason}" + (f" ({detail})" if detail else "")
@@ -214,6 +230,8 @@ def stopped(reason: str, detail: dict[str, object]) -> str | None:
         "no_progress": "stopped: the model repeated itself without getting further",
         "hook_failed": "stopped: a hook failed",
     }
+    if reason == "budget" and detail.get("kind") == "cost":
+        return f"stopped: {out_of_money(detail)}; --max-cost-usd sets it"
     if reason == "budget":
         numbers = f" of {detail['limit']}" if detail.get("limit") is not None else ""
         return f"stopped at the request limit{numbers}; --max-requests sets it"

@@ -6,6 +6,7 @@ Each value keeps the name of what decided it, because a person who meets a surpr
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ VARIABLES = {
     "LMX_SESSIONS_DIR": "where conversations are kept",
     "LMX_MAX_TURNS": "model turns for one prompt",
     "LMX_MAX_REQUESTS": "requests in the life of a session",
+    "LMX_MAX_COST_USD": "dollars a session may cost",
     "LMX_BASE_URL": "a compatible server",
     "LMX_LOG_LEVEL": "debug, info, notice, warning, error, critical, alert, emergency or none; set, it also logs to stderr",
     "NO_COLOR": "any value: no colours",
@@ -147,7 +149,7 @@ def _files(place: Place) -> list[tuple[Path, str]]:
 
 
 def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
-    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests"):
+    for name in ("model", "base_url", "sessions_dir", "max_turns", "max_requests", "max_cost_usd"):
         variable = f"LMX_{name.upper()}"
         text = filled(environ, variable)
         if text is not None:
@@ -162,6 +164,7 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
         "sessions_dir",
         "max_turns",
         "max_requests",
+        "max_cost_usd",
         "context_window",
         "system",
         "effort",
@@ -178,11 +181,22 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
         sources["permissions.mode"] = "flag"
 
 
+_DOLLARS = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15}")
+
+
+def _ways(name: str) -> str:
+    """How a limit can be given."""
+    return ", ".join([f"--{name.replace('_', '-')}", *(known for known in VARIABLES if known == f"LMX_{name.upper()}")])
+
+
 def _read(name: str, text: str, where: str) -> Any:
+    if name == "max_cost_usd":
+        if not _DOLLARS.fullmatch(text.strip()):
+            raise usage(f"{where} takes {schema.DOLLARS_TAKES}, such as 2.50 ({_ways(name)})")
+        return float(text)
     if name.startswith("max_") or name == "context_window":
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= 1):
-            ways = [f"--{name.replace('_', '-')}", *(known for known in VARIABLES if known == f"LMX_{name.upper()}")]
-            raise usage(f"{where} takes a whole number, at least 1 ({', '.join(ways)})")
+            raise usage(f"{where} takes a whole number, at least 1 ({_ways(name)})")
         return int(text)
     if name == "base_url" and not schema.is_url(text.strip()):
         raise usage(f"{where} takes {schema.URL_TAKES}")

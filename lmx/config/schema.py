@@ -8,6 +8,7 @@ ignored would loosen what was to be tightened (cli.md 3.4).
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -46,6 +47,11 @@ def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def dollars(value: Any) -> bool:
+    """An amount of at least 0; a bool, an infinity and what is no number are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
 def whole(value: Any) -> bool:
     """A whole number of at least 1; a bool is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
@@ -73,6 +79,7 @@ def is_url(value: Any) -> bool:
 EXTENSIONS = ("search", "workspace", "environment_context")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
+DOLLARS_TAKES = "a number of dollars, 0 or more"
 URL_TAKES = "an address such as http://localhost:8080/v1"
 
 KEYS = (
@@ -89,6 +96,14 @@ KEYS = (
     Key("system", "text", _text, "the shipped prompt", "the system prompt of a new session", '"..."'),
     Key("max_turns", "a whole number, at least 1", whole, "400", "model turns for one prompt", "400"),
     Key("max_requests", "a whole number, at least 1", whole, "no limit", "requests in the life of a session", "1000"),
+    Key(
+        "max_cost_usd",
+        DOLLARS_TAKES,
+        dollars,
+        "no limit",
+        "dollars a session may cost; what nobody can price stops it",
+        "5.00",
+    ),
     Key(
         "context_window",
         "a whole number, at least 1",
@@ -183,9 +198,11 @@ KEYS = (
 _ROWS = {key.name: key for key in KEYS}
 _SECTIONS = {name.split(".")[0] for name in _ROWS if "." in name}
 _TOP = {name.split(".")[0] for name in _ROWS}
-_GUARDS = frozenset("model providers base_url permissions sandbox scrub_credentials credential_allowlist".split())
+_GUARDS = frozenset(
+    "model providers base_url permissions sandbox scrub_credentials credential_allowlist max_cost_usd".split()
+)
 """A near miss of one of these stops the start."""
-_ABSENT_GUARDS = frozenset("sandbox hooks max_cost_usd".split())
+_ABSENT_GUARDS = frozenset("sandbox hooks".split())
 """Guards that this version does not have. Ignoring one would be looser than what was written."""
 
 

@@ -76,6 +76,7 @@ def _down(step: Step, event: events.Down) -> None:
     """The session ended under the screen: a row, and everything that was on its way is back with the person (LAY-12)."""
     turns.undelivered(step)
     sending = step.state.sending
+    turns.settle(step)
     turns.close(step)
     step.set(life="down")
     step.note(one_line(words.died(event.reason, event.detail)), tone="error", kind="error")
@@ -170,6 +171,7 @@ def _compacting(step: Step, message: msg.Compacting) -> None:
         turns.begin(step)
         phases.enter(step, "compacting")
     elif step.state.turn is not None and step.state.turn.began is None:
+        turns.settle(step)
         turns.close(step)
         turns.take_undelivered(step)
 

@@ -135,12 +135,13 @@ class Phase(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Of the whole session, as its entries tell it. `cost` None: nobody knows."""
+    """Of the whole session, as its entries tell it. `cost` None: nobody knows. `open`: a request's usage has not come yet."""
 
     requests: int = 0
     tokens: int = 0
     complete: bool = True
     cost: float | None = 0.0
+    open: bool = False
 
 
 class Window(Struct, frozen=True, kw_only=True):

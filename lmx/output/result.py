@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lmx import exit_status
+from lmx import exit_status, words
 from lmx.sanitize import one_line
 from lmx_core import Entry, Usage
 from lmx_core.errors import Failure
@@ -142,6 +142,8 @@ def _limit_sentence(reason: str, detail: Mapping[str, Any]) -> str:
             f"stopped: {used} of {limit} requests of this session are spent; "
             f"--max-requests or LMX_MAX_REQUESTS raises the limit"
         )
+    if reason == "budget":
+        return f"stopped: {one_line(words.out_of_money(detail))}; --max-cost-usd or LMX_MAX_COST_USD sets it"
     return "stopped because the model repeated the same calls and got the same answers"
 
 

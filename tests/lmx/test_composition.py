@@ -152,6 +152,8 @@ RECORD: dict[str, Any] = {
         ({"limits": {"max_turns": True}}, "damaged"),
         ({"limits": {"max_turns": 0}}, "damaged"),
         ({"limits": {"max_turns": "9"}}, "damaged"),
+        ({"limits": {"max_cost_usd": -1}}, "damaged"),
+        ({"limits": {"max_cost_usd": True}}, "damaged"),
         ({"limits": {"tool_timeout_ms": 5}}, "damaged"),
         ({"limits": [1]}, "damaged"),
     ],
@@ -184,11 +186,11 @@ def entry(made: composition.Composed) -> dict[str, Any]:
 
 def test_cli_3_9_limits_come_back_unless_this_start_names_some(tmp_path: Path) -> None:
     """EX-11, C9-5, appendix B: a ceiling that was left out survives a resume, and the resume after that."""
-    first = factory(tmp_path, max_turns="5", max_requests="9").compose("openai:m")
+    first = factory(tmp_path, max_turns="5", max_requests="9", max_cost_usd="0").compose("openai:m")
     second = factory(tmp_path, max_turns="3").compose("openai:m", entry(first))
-    assert (second.harness.max_turns, second.harness.max_requests) == (3, 9)
+    assert (second.harness.max_turns, second.harness.max_requests, second.harness.max_cost_usd) == (3, 9, 0.0)
     third = factory(tmp_path).compose("openai:m", entry(second)).harness
-    assert (third.max_turns, third.max_requests) == (3, 9)
+    assert (third.max_turns, third.max_requests, third.max_cost_usd) == (3, 9, 0.0)
     assert factory(tmp_path).compose("openai:m").harness.max_turns is None
 
 

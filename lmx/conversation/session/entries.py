@@ -75,6 +75,7 @@ def resumed(step: Step, entries: Sequence[Entry]) -> None:
 def settled(step: Step, pending: Sequence[dict[str, Any]], *, busy: bool) -> None:
     """The whole transcript is drawn. A turn that is not running any more is closed; parked calls get their cards (EVT-4)."""
     if not busy:
+        turns.settle(step)
         if step.state.turn is not None:
             turns.close(step)
         return

@@ -18,6 +18,7 @@ from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
 from lmx.sanitize import visible
+from lmx_core import Usage
 from lmx_core.events import ContextPosition, Finished, ProviderRetry, SteerDropped, TurnError
 
 NOTIFY_AFTER_MS = 15_000
@@ -47,8 +48,15 @@ def touch(step: Step, at: int) -> None:
 
 def counted(step: Step) -> None:
     """A request of the session's, a turn's or another."""
+    settle(step)
     totals = step.state.totals
-    step.set(totals=replace(totals, requests=totals.requests + 1))
+    step.set(totals=replace(totals, requests=totals.requests + 1, open=True))
+
+
+def settle(step: Step) -> None:
+    """No request is on its way any more: usage that has not come will not come, and nobody knows what was paid (GEN-7)."""
+    if step.state.totals.open:
+        paid(step, None)
 
 
 def requested(step: Step) -> None:
@@ -79,12 +87,12 @@ def paid(step: Step, usage: Mapping[str, Any] | None) -> None:
     """Adds a request to the session's sums. Missing numbers make a sum incomplete, never smaller (GEN-7)."""
     totals = step.state.totals
     if usage is None:
-        step.set(totals=replace(totals, complete=False, cost=None))
+        step.set(totals=replace(totals, complete=False, cost=None, open=False))
         return
     tokens = totals.tokens + _fed(usage) + _number(usage, "output_tokens")
     price = usage.get("cost_usd")
     known = totals.cost is not None and isinstance(price, int | float)
-    cost = (totals.cost or 0.0) + price if known and price is not None else None
+    cost = Usage(cost_usd=totals.cost).add(Usage(cost_usd=price)).cost_usd if known else None
     step.set(totals=Totals(requests=totals.requests, tokens=tokens, complete=totals.complete, cost=cost))
 
 
@@ -150,6 +158,7 @@ def cancelled(step: Step) -> None:
 def finished(step: Step, event: Finished) -> None:
     """The engine is idle again: the turn is closed, told, and what could not be delivered comes back (CMP-33)."""
     turn = step.state.turn
+    settle(step)
     long = turn is not None and step.now - turn.since >= NOTIFY_AFTER_MS
     if turn is not None:
         sentence = words.stopped(event.stop_reason, event.detail)

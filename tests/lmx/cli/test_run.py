@@ -50,6 +50,44 @@ def test_an_ending_and_its_status(
         assert told["error"]["message"] in done.stderr
 
 
+PAID = [{"actions": ["shell: true"], "repeat": 40, "usage": {"input": 10_000, "output": 1_000}}]
+GPT_5 = ["--model", "openai:gpt-5"]
+
+
+@pytest.mark.parametrize("through", ["flag", "variable", "file"])
+def test_c1_52_a_ceiling_stops_before_the_money_is_gone(program: Program, through: str) -> None:
+    """C1-52, C3-9, C8-7, C8-12: by the realistic estimate one request fits; the second is not sent. One sentence, status 4."""
+    flags = [*GPT_5, "--max-cost-usd", "0.10"] if through == "flag" else GPT_5
+    env = {"LMX_MAX_COST_USD": "0.10"} if through == "variable" else {}
+    if through == "file":
+        config = program.home / "ceiling.toml"
+        config.write_text("max_cost_usd = 0.1\n")
+        config.chmod(0o600)
+        flags = [*flags, "--config", str(config)]
+    with serve(program, *PAID) as model:
+        line = [*program.line(model, "run", "go", "--output-format", "json"), *flags, "--permission-mode", "full_auto"]
+        done = program.finish(line, **env)
+        assert len(model.requests()) == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["stop_reason"], told["error"]["category"]) == (4, "budget", "limit")
+    assert told["usage"]["cost_usd"] == 0.0225 and "$0.0225 of $0.10 are spent" in told["error"]["message"]
+    assert "--max-cost-usd" in told["error"]["message"] and told["error"]["message"] in done.stderr
+    ends = [entry for entry in program.entries() if entry["type"] == "error"]
+    assert len(ends) == 1 and "max_cost_usd" in ends[0]["payload"]["reason"]
+
+
+def test_c8_8_under_a_ceiling_a_model_without_a_price_is_not_asked(program: Program) -> None:
+    """C8-8: it is named; a resume keeps the ceiling that it does not name anew (appendix B)."""
+    with serve(program, {"text": "hi"}) as model:
+        done = program.ask(model, "run", "go", "--max-cost-usd", "5")
+        assert done.returncode == 4 and "openai:mock-model" in done.stderr.split("\n")[-2] and not model.requests()
+        (stored,) = program.transcripts()
+        again = program.ask(model, "run", "go", "--resume", stored.stem)
+        assert again.returncode == 4 and not model.requests()
+        free = program.ask(model, "run", "go")
+        assert free.returncode == 0
+
+
 def test_a_cost_nobody_told_is_unknown(program: Program) -> None:
     """C2-9, C2-14: a request that failed may have been paid for."""
     with serve(program, {"text": "x", "faults": [HTTP_400]}) as model:

@@ -139,7 +139,11 @@ def test_json_is_read_with_the_same_keys(tmp_path: Path) -> None:
         ("config.toml", 'Model = "a:b"', ["model"]),
         ("config.toml", "scrub_credential = true", ["scrub_credentials"]),
         ("config.toml", "sandbox = true", ["sandbox", "not supported"]),
-        ("config.toml", "max_cost_usd = 1", ["max_cost_usd", "not supported"]),
+        ("config.toml", "max_cost = 1", ["max_cost_usd"]),
+        ("config.toml", 'max_cost_usd = "5"', ["max_cost_usd takes a number of dollars"]),
+        ("config.toml", "max_cost_usd = -1", ["max_cost_usd takes"]),
+        ("config.toml", "max_cost_usd = true", ["max_cost_usd takes"]),
+        ("config.toml", "max_cost_usd = inf", ["max_cost_usd takes"]),
         ("other.json", '{"max_turns": 1,}', ["line 1"]),
         ("other.json", '{"permissions": {"mode": "read_only"}, "permissions": {}}', ["permissions", "twice"]),
         ("other.json", "[]", ["one JSON object"]),
@@ -273,6 +277,18 @@ def test_a_limit_that_is_none_names_flag_and_variable(tmp_path: Path, name: str,
         load(tmp_path, {name: text})
     assert caught.value.status == 2
     assert f"--{name.replace('_', '-')}" in str(caught.value) and f"LMX_{name.upper()}" in str(caught.value)
+
+
+def test_a_cost_is_dollars_and_may_be_nothing(tmp_path: Path) -> None:
+    """C1-52, C3-9: flag over variable over file; 0 is a ceiling."""
+    write(tmp_path, "max_cost_usd = 3")
+    assert load(tmp_path).get("max_cost_usd") == 3
+    assert load(tmp_path, LMX_MAX_COST_USD=".5").get("max_cost_usd") == 0.5
+    assert load(tmp_path, {"max_cost_usd": "0"}, LMX_MAX_COST_USD="1").get("max_cost_usd") == 0.0
+    for text in ("-1", "x", "1e3", "inf", "nan", "1,5", "", ".", "٣", "9" * 20):
+        with pytest.raises(CommandError, match=r"--max-cost-usd.*LMX_MAX_COST_USD") as caught:
+            load(tmp_path, {"max_cost_usd": text})
+        assert caught.value.status == 2
 
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://h", "http://", "http://h:99999", "http://a b", "http://[::1"])

@@ -6,6 +6,7 @@ import pytest
 from support.talk import USAGE, Talk, call
 
 from lmx.conversation import effects as fx
+from lmx.conversation import frame
 from lmx_core import events
 
 
@@ -244,3 +245,25 @@ def test_lay_12_a_session_that_dies_is_a_row_and_the_draft_stays():
     assert any(isinstance(e, fx.Flash) for e in talk.enter()) and talk.composer.text == "my draft"
     talk.wipe()
     assert [type(e) for e in talk.enter()] == [fx.Restart]
+
+
+def test_gen_7_a_failed_first_request_leaves_the_cost_unknown_everywhere():
+    """GEN-7, BU-5: the rule and the status line say the same, live and when the session is taken up again."""
+    talk = Talk()
+    talk.prompt()
+    assert "$0.0000" in frame.status(talk.state), "the request is on its way"
+    talk.append("error", {"reason": "no", "code": "http", "category": "server"})
+    talk.finish("error")
+    assert "usage unmeasured" in talk.text() and "cost unmeasured" in frame.status(talk.state)
+    again = Talk(ready=False)
+    again.open(talk.made)
+    assert frame.status(again.state) == frame.status(talk.state)
+
+
+def test_gen_7_a_retried_request_that_told_nothing_leaves_the_cost_unknown():
+    talk = Talk()
+    talk.prompt()
+    talk.append("request", {"kind": "turn"})
+    talk.answer("at last")
+    talk.finish()
+    assert "cost unmeasured" in frame.status(talk.state) and not talk.state.totals.complete

@@ -69,6 +69,27 @@ def failing(category: str, code: str = "http") -> Failure:
             "max_requests",
             ["2 of 2", "--max-requests", "LMX_MAX_REQUESTS"],
         ),
+        (
+            outcome("budget", kind="cost", spent=1.0, estimate=0.0042, cap=1.0, model="openai:m"),
+            4,
+            "limit",
+            "budget",
+            ["$1.00 of $1.00", "$0.0042", "--max-cost-usd", "LMX_MAX_COST_USD"],
+        ),
+        (
+            outcome("budget", kind="cost", spent=None, estimate=None, cap=2.5, model="openai:m\x1b[2J"),
+            4,
+            "limit",
+            "budget",
+            ["what openai:m", "has cost in this session is not known", "$2.50"],
+        ),
+        (
+            outcome("budget", kind="cost", spent=0.0, estimate=None, cap=0.0, model="openai:m"),
+            4,
+            "limit",
+            "budget",
+            ["what a request to openai:m may cost is not known", "$0.00"],
+        ),
         (outcome("no_progress"), 4, "limit", "no_progress", ["repeated"]),
         (
             outcome("over_quota", Failure(code="over_quota", message="the guard says enough")),
