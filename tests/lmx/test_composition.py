@@ -89,7 +89,7 @@ def again(record: dict[str, Any], recipe: dict[str, Any], base: Harness | None =
 def test_ex_11_a_resume_swaps_what_extensions_made_and_never_stacks_it(names: list[str]) -> None:
     """EX-11: after any number of resumes each tool is wrapped as often, and each text is there as often, as at first."""
     recipe = {name: KINDS[name] for name in names}
-    first = composition.compose(Harness.new(system="base"), recipe, [])
+    first = composition.compose(Harness.new(system="base", tools=default_tools(["bash"])), recipe, [])
     assert first.record is not None
     second = again(first.record, recipe)
     assert second.record is not None
