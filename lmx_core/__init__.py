@@ -84,8 +84,11 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.request import Request as Request
     from lmx_core.request import ToolSpec as ToolSpec
     from lmx_core.runtime import Runtime as Runtime
+    from lmx_core.session.documents import Document as Document
     from lmx_core.session.handle import Session as Session
+    from lmx_core.session.prompt.aside import Aside as Aside
     from lmx_core.session.subscribers import Subscription as Subscription
+    from lmx_core.session.tools import ToolStatus as ToolStatus
     from lmx_core.start import PromptResult as PromptResult
     from lmx_core.start import resume_session as resume_session
     from lmx_core.start import run as run
@@ -126,6 +129,9 @@ _HOME = {
     "lmx_core.runtime": "Runtime",
     "lmx_core.start": "start_session resume_session run PromptResult",
     "lmx_core.session.handle": "Session",
+    "lmx_core.session.prompt.aside": "Aside",
+    "lmx_core.session.documents": "Document",
+    "lmx_core.session.tools": "ToolStatus",
     "lmx_core.session.subscribers": "Subscription",
     "lmx_core.options": "UNSET",
     "lmx_core.harness.harness": "Harness",

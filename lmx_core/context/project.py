@@ -19,7 +19,7 @@ from lmx_core.context.compaction import Compaction, Prompts, StandardCompaction
 from lmx_core.context.stubs import Rules, sorts
 from lmx_core.entry import Entry
 from lmx_core.transcript.audit import Sent
-from lmx_core.transcript.replay import calls_of, in_conversation
+from lmx_core.transcript.replay import calls_of, in_conversation, is_aside
 from lmx_core.transcript.weight import weight
 
 Lost = Callable[[ToolCall], str]
@@ -61,7 +61,9 @@ class Projection:
 
     def add(self, entry: Entry) -> None:
         """Takes the next entry of the transcript."""
-        if entry.type == "error":
+        if is_aside(entry):
+            self._left_out = self._left_out or in_conversation(entry)
+        elif entry.type == "error":
             self._abandon(entry)
         elif entry.type == "compaction":
             self._close()

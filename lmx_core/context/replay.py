@@ -18,6 +18,7 @@ from lmx_core.entry import Entry
 from lmx_core.messages import Messages
 from lmx_core.request import Request, ToolSpec
 from lmx_core.transcript.audit import Sent, entry_ids, recorded_request
+from lmx_core.transcript.replay import is_aside
 
 NOTHING_SHRANK = Rules(stubs=None, keep_attachments=None, keep_media=None)
 """The rules of records that name none: those of releases before there were any."""
@@ -45,6 +46,7 @@ def replay_request(
     )
     ids = {*entry_ids(entries, payload), *payload["entries"].get("synthetic", ())}
     carried = _carried(projection.entries(), ids, payload)
+    carried += [entry for entry in entries if is_aside(entry) and entry.id in ids]  # the question of an aside, its last
     if Sent.of(carried).summary()["digest"] != payload["entries"]["digest"]:
         raise ValueError(f"the conversation of request {request_id} does not match its digest")
     return Request(

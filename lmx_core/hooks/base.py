@@ -49,7 +49,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `session` is the handle of the session. At `before_tool_call`, `approved_by` and `asked` say what earlier hooks of the
     chain wanted: an express approval, or a person's word; `can_ask` is false where no person can be reached. `retry` is
-    None or `{attempt, after_request_id, category, reason, delay_ms}`.
+    None or `{attempt, after_request_id, category, reason, delay_ms}`. `aside` is the kind of an aside where one is asked.
     """
 
     cwd: Path
@@ -63,6 +63,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     can_ask: bool = True
     retry: dict[str, Any] | None = None
     stop_hook_active: bool = False
+    aside: str | None = None
 
     @property
     def root_session_id(self) -> str | None:

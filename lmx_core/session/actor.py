@@ -31,9 +31,11 @@ from lmx_core.session.evidence import Evidence
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
-from lmx_core.session.prompt import compact
+from lmx_core.session.prompt import aside, compact
+from lmx_core.session.prompt.aside import Asiding
 from lmx_core.session.prompt.compact import Compacting
 from lmx_core.session.prompt.end import Interrupted, Retry
+from lmx_core.session.prompt.refresh import Refreshing
 from lmx_core.session.prompt.run import Run
 from lmx_core.session.room import Room
 from lmx_core.session.settings import Mount, Settings
@@ -86,7 +88,7 @@ class Actor:
         self.room = Room(self)
         self.hooks = HookChain(options.hooks)
         self.steers, self.follow_ups, self.files = Steers(), FollowUps(), SeenFiles()
-        self.run: Run | Compacting | None = None
+        self.run: Run | Compacting | Refreshing | Asiding | None = None
         self.handle: Any = None
         self.down: str | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -185,8 +187,14 @@ class Actor:
         for call in list(self.ledger.projection.open_calls.values()):
             lost = Outcome(call=call, outcome="unknown", text=self.messages.lost_call(call), arguments=call.arguments)
             await self.ledger.append("tool_result", lost.to_payload())
+        await aside.heal(self)
         await self.record_settings()
         self.observe("session_start", {"source": "resume" if self._resumed else "startup"})
+
+    @property
+    def is_ending(self) -> bool:
+        """Nothing new is begun any more."""
+        return self._end_within_ms is not None
 
     def _go_on(self) -> None:
         """Idle, it turns to the oldest follow-up, unless somebody cancelled or the session is to end (MET-4)."""

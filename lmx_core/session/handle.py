@@ -22,10 +22,13 @@ from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.configured import Configured
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
+from lmx_core.session.prompt import aside as asides
+from lmx_core.session.prompt import refresh
+from lmx_core.session.prompt.aside import Aside
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.spending import Budget
 from lmx_core.session.subscribers import Subscription
-from lmx_core.transcript.replay import latest_assistant_text, spent
+from lmx_core.transcript.replay import spent, text_of
 from lmx_core.usage import Usage
 from lmx_core.verdict import Allow, Deny, Rewrite
 
@@ -117,14 +120,47 @@ class Session(Configured):
         raise SessionDown(self.down or "stopped")
 
     def _result(self, written: list[Entry], stop_reason: str, failure: Failure | None) -> PromptResult:
+        answers = [entry for entry in written if entry.type == "assistant" and not entry.payload.get("partial")]
         return PromptResult(
-            text=latest_assistant_text(written),
+            text=text_of(answers[-1]) if answers else "",
             stop_reason=stop_reason,
             error=failure,
             usage=spent(written),
             entries=written,
             session_id=self.id,
         )
+
+    async def aside(
+        self, aside: Aside, *, timeout_ms: float = FOREVER, on_event: Callable[[Event], None] | None = None
+    ) -> PromptResult:
+        """Asks the model something beside the conversation, without tools, and waits for its answer (MET-10).
+
+        The conversation is sent with it and stays as it was: neither question nor answer is sent again, nothing is compacted,
+        steers wait. It is recorded, billed and held to the budgets like any request, and hooks are asked as for a prompt; a
+        `stop` hook that refuses the answer ends it with `hook_failed`. A tool the model calls all the same is not run, and the
+        aside ends with `error`. Raises ConfigError for what is no aside, Busy, and what `await_prompt` raises.
+        """
+        if not isinstance(aside, Aside):
+            raise ConfigError("an aside is an Aside(kind=..., text=...)")
+        if (wrong := aside.problem()) is not None:
+            raise ConfigError(wrong)
+        try:
+            async with deadline(self._actor.clock, timeout_ms), self.subscribe() as subscription:
+                await asyncio.shield(await self._actor.ask(asides.begin, self._actor, aside))
+                return await self._collected(subscription, on_event)
+        except TimeoutError as error:
+            raise AwaitTimeout(int(timeout_ms)) from error
+
+    async def refresh(self) -> int:
+        """Reads the attached files of the conversation again and gives it those that have changed, as one prompt (MET-9).
+
+        Returns how many have, once that prompt has begun; 0 writes nothing. Raises Busy, RefreshFailed, Cancelled, and what
+        `prompt` raises. The text of the prompt is `Messages.attachments_refreshed`.
+        """
+        count, started = await asyncio.shield(await self._actor.ask(refresh.begin, self._actor))
+        if started is not None:
+            await asyncio.shield(started)
+        return count
 
     async def steer(self, text: str) -> None:
         """Says something to the model at work: it joins before the next request; idle, with the next prompt (MET-2)."""

@@ -14,6 +14,7 @@ from lmx_core.calls import Outcome, ToolCall, ToolContext
 from lmx_core.clock import Clock, sleep
 from lmx_core.context.attach import Attachment, attach
 from lmx_core.context.outbound import Outbound
+from lmx_core.context.refresh import refresh
 from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
 from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
@@ -34,6 +35,7 @@ from lmx_core.turn.effects import (
     ModelCall,
     ModelFacts,
     ReadReferences,
+    Refresh,
     Running,
     Sleep,
     ToolAttempt,
@@ -95,6 +97,8 @@ class InlineEffectHost:
                 return await providers.estimate_cost(self._provider, request)
             case ReadReferences():
                 return await self._read(effect)
+            case Refresh():
+                return await self._refresh(effect)
 
     async def _ask(self, key: EffectKey, request: Request, progress: Progress) -> None:
         """One attempt, once the limiter lets it go. It waits here, in its own task, before anything is sent or timed (AD-5)."""
@@ -133,6 +137,10 @@ class InlineEffectHost:
     async def _read(self, asked: ReadReferences) -> list[Attachment]:
         context = self._tool_context("")
         return await attach(asked.references, context.environment, context.cwd, await self._reads(asked.model))
+
+    async def _refresh(self, asked: Refresh) -> list[Attachment]:
+        context = self._tool_context("")
+        return await refresh(asked.attachments, context.environment, context.cwd, await self._reads(asked.model))
 
     def _to_send(self, request: Request) -> Request:
         """What may leave. A model nobody was asked about is sent no media."""

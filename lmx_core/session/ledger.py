@@ -20,6 +20,7 @@ from lmx_core.events import EntryAppended, Event
 from lmx_core.ids import UlidFactory
 from lmx_core.stores.base import AsyncStore
 from lmx_core.transcript.dedup import Compactor
+from lmx_core.transcript.replay import is_aside
 from lmx_core.usage import Usage
 
 
@@ -126,7 +127,7 @@ class Ledger:
             return
         self._spend(usage, self._unanswered or usage.model)
         self._unanswered = None
-        if entry.type == "assistant":
+        if entry.type == "assistant" and not is_aside(entry):
             self._measure(usage)
 
     def forget_measure(self) -> None:

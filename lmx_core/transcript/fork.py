@@ -15,7 +15,7 @@ from lmx_core.errors import TranscriptNotFound, UnknownEntry, UnsafeFork
 from lmx_core.ids import UlidFactory
 from lmx_core.tasks import run_in_thread
 from lmx_core.transcript.dedup import Compactor, expand
-from lmx_core.transcript.replay import calls_of, unanswered_calls
+from lmx_core.transcript.replay import calls_of, is_aside, unanswered_calls
 
 
 class ReadsAndAppends(Protocol):
@@ -95,7 +95,7 @@ def turn_ends(entries: Sequence[Entry]) -> list[int]:
     """For each completed turn, how many entries there are up to its end."""
     ends = []
     for position, entry in enumerate(entries):
-        if entry.type != "assistant" or entry.payload.get("partial"):
+        if entry.type != "assistant" or entry.payload.get("partial") or is_aside(entry):
             continue
         open_calls = [call.id for call in calls_of(entry)]
         end = position

@@ -31,6 +31,11 @@ def in_conversation(entry: Entry) -> bool:
     return entry.type in CONVERSATION and not entry.payload.get("partial")
 
 
+def is_aside(entry: Entry) -> bool:
+    """Was it written by a question beside the conversation? Nothing of one is sent with a later request (MET-10)."""
+    return bool(entry.payload.get("aside"))
+
+
 def requests(entries: Iterable[Entry]) -> list[Entry]:
     """Every request that was made, retries included."""
     return [entry for entry in entries if entry.type == "request"]
@@ -63,9 +68,9 @@ def _dicts(entry: Entry, field: str) -> list[dict[str, Any]]:
 
 
 def latest_assistant_text(entries: Sequence[Entry]) -> str:
-    """The text of the newest whole answer; "" when there is none."""
+    """The text of the newest whole answer of the conversation; "" when there is none."""
     for entry in reversed(entries):
-        if entry.type == "assistant" and not entry.payload.get("partial"):
+        if entry.type == "assistant" and not entry.payload.get("partial") and not is_aside(entry):
             return text_of(entry)
     return ""
 

@@ -114,7 +114,15 @@ class ReadReferences(msgspec.Struct, frozen=True, kw_only=True):
     model: str
 
 
-Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences
+class Refresh(msgspec.Struct, frozen=True, kw_only=True):
+    """Reads attached files again. Outcome: the attachments of those that have changed, as a `user` entry keeps them (MET-9)."""
+
+    kind = "refresh"
+    attachments: list[dict[str, Any]]
+    model: str
+
+
+Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences | Refresh
 
 
 class EffectKey(msgspec.Struct, frozen=True, kw_only=True):

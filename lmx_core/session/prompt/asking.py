@@ -56,7 +56,9 @@ class Asking:
         request = await self._drafted()
         note = None if retry is None else retry.note
         try:
-            prepared: Request = await self._steps.hook("prepare_next_turn", request, unless_hooked=request, retry=note)
+            prepared: Request = await self._steps.hook(
+                "prepare_next_turn", request, unless_hooked=request, retry=note, **self._mark
+            )
         except (HookDenied, HookFailed) as error:
             failure = Failure(code="hook_failed", message=str(error))
             raise forbidden(End(stop_reason="hook_failed", failure=failure), retry) from error

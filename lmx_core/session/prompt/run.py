@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmx_core import events
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context import references
+from lmx_core.context.attach import Attachment
 from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
 from lmx_core.session.prompt.asking import Asking
 from lmx_core.session.prompt.calls import Calls
@@ -33,15 +34,26 @@ log = logging.getLogger("lmx_core")
 
 
 class Run:
-    """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does."""
+    """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does.
 
-    def __init__(self, actor: Actor, text: str, typed: str | None = None, *, follow_up: bool = False):
+    With `attachments` it has what it refers to already, and no `@` in it is looked at.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        text: str,
+        typed: str | None = None,
+        *,
+        follow_up: bool = False,
+        attachments: list[Attachment] | None = None,
+    ):
         loop = asyncio.get_running_loop()
         self.id = actor.ledger.new_id()
         self.started: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text, typed
-        self._follow_up = follow_up
+        self._follow_up, self._attachments = follow_up, attachments
         self._steps = Steps(actor, self.id)
         self._asking, self._calls = Asking(self._steps), Calls(self._steps)
         self._first_seq = 0
@@ -94,6 +106,8 @@ class Run:
 
     async def _expanded(self, text: str) -> dict[str, Any]:
         """Step 2: the payload of the prompt's entry, with what its `@` refer to; without, where reading that breaks."""
+        if self._attachments is not None:
+            return {"text": text, "attachments": self._attachments}
         if not (found := references.within(text, self._typed)):
             return {"text": text}
         outcome = await self._steps.do(ReadReferences(references=found, model=self._actor.settings.model))
