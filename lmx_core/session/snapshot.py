@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
-    """`status` is `idle` or `busy`. `spent_usd` is None when any request's cost is unknown. `tools` are names.
+    """`status` is `idle` or `busy`. `tools` are names. `reasoning_efforts` are the levels the model is known to have.
 
-    `pending` lists parked calls as `{call_id, kind, payload}`; `usage` has `direct` and `total`; `runtime` is its name.
+    `spent_usd` is what the session's own requests, tools and host spent, None when any of it is unknown, and `usage["direct"]`
+    the same in tokens; `inclusive_spent_usd` and `usage["total"]` are with what sessions below it spent, `usage["delegated"]`.
+
+    `pending` lists parked calls as `{call_id, kind, payload}`; `runtime` is its name.
     Of `params`, those shaped like a credential or an address are kept as their names only.
     `harness_snapshot` and `run_evidence` are the newest records of their kind, None where none was written.
     """
@@ -37,6 +40,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     queued_follow_ups: list[str]
     request_id: str | None
     spent_usd: float | None
+    inclusive_spent_usd: float | None
     usage: dict[str, Usage]
     requests: int
     max_requests: int | None
@@ -59,6 +63,8 @@ class Snapshot(Info, frozen=True, kw_only=True):
 def facts(actor: Actor) -> dict[str, Any]:
     """The fields of `Info`, as they are now."""
     options, spent = actor.settings.options, actor.ledger.spent
+    delegated = Usage.sum(())  # a session starts none below it
+    total = spent.add(delegated)
     return {
         "id": actor.id,
         "status": "idle" if actor.run is None else "busy",
@@ -73,7 +79,8 @@ def facts(actor: Actor) -> dict[str, Any]:
         "queued_follow_ups": list(actor.follow_ups.waiting),
         "request_id": None if actor.run is None else actor.run.request_id,
         "spent_usd": spent.cost_usd,
-        "usage": {"direct": spent, "total": spent},
+        "inclusive_spent_usd": total.cost_usd,
+        "usage": {"direct": spent, "delegated": delegated, "total": total},
         "requests": actor.ledger.requests,
         "max_requests": options.max_requests,
         "max_cost_usd": options.max_cost_usd,

@@ -414,7 +414,8 @@ async def test_met_15_met_16_what_a_session_says_of_itself():
         await w.session.await_prompt("go")
         after = await w.session.snapshot()
         assert after.entries == w.entries
-        assert after.spent_usd == 0.5 and after.usage["total"].input_tokens == 2
+        assert after.spent_usd == after.inclusive_spent_usd == 0.5 and after.usage["total"] == after.usage["direct"]
+        assert after.usage["total"].input_tokens == 2 and after.usage["delegated"] == Usage(cost_usd=0.0)
         assert after.runtime == w.runtime.name and after.reasoning_effort == "default"
 
 
