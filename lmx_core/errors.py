@@ -25,6 +25,7 @@ which is data: it is carried in events and entries and never raised out of a pro
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -316,6 +317,14 @@ class AdmissionRefused(LmxError):
     def __init__(self, failure: Failure):
         super().__init__(failure.message)
         self.failure = failure
+
+
+def for_log(error: BaseException) -> str:
+    """An error of somebody else's code as a log may hold it: its kind, and the lines where it was raised (TE-5).
+
+    Never its own text, which may quote what that code was working with: a key, a prompt (appendix D 9).
+    """
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}".rstrip()
 
 
 _TAG = re.compile(rb"(?is)<(script|style)\b.*?</\1>|<[^>]+>")

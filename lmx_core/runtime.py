@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Never, TypeVar
 
 from lmx_core.clock import Clock, SystemClock, deadline
-from lmx_core.errors import ConfigError
+from lmx_core.errors import ConfigError, for_log
 from lmx_core.options import UNSET, UnsetType, refuse_unknown
 from lmx_core.providers.admission import Admission, maker
 from lmx_core.session.actor import Actor
@@ -142,7 +142,7 @@ class Runtime:
         """A crashed session stays down: resuming it is the host's decision (ST-5)."""
         self._sessions.pop(session, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("session %s crashed", session.id, exc_info=error)
+            log.error("session %s crashed with %s", session.id, for_log(error))
 
     def mount(self, clock: Clock) -> Mount:
         """What a session that lives in this clock's time gets from it."""

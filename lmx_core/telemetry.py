@@ -51,7 +51,7 @@ EVENTS = tuple(
 )
 """Every name there is (TE-1). A later version may have more; none goes away."""
 
-_ID, _NAME, _WORD = (re.compile(p, re.A) for p in (r"[\w.:\-]{1,200}", r"\S{1,256}", r"[a-z][a-z0-9_]{0,63}"))
+_ID, _NAME, _WORD = (re.compile(p, re.A) for p in (r"[\w.:\-]{1,200}", r"[!-~]{1,256}", r"[a-z][a-z0-9_]{0,63}"))
 _KEYS = {
     **dict.fromkeys(
         "session_id root_session_id request_id call_id entry_id group_id child_id definition_id".split(), _ID

@@ -18,7 +18,7 @@ import msgspec
 
 from lmx_core.calls import Descriptor, Outcome, ToolCall, ToolContext
 from lmx_core.entry import json_shaped
-from lmx_core.errors import ConfigError, HookDenied, HookFailed
+from lmx_core.errors import ConfigError, HookDenied, HookFailed, for_log
 from lmx_core.request import Request
 from lmx_core.tasks import run_in_thread
 from lmx_core.verdict import Allow, Decision, Deny, Feedback, Pending, Rewrite
@@ -272,4 +272,4 @@ def _either(words: Iterable[str]) -> str:
 
 def _log_failure(point: str, callback: Callable[..., Any], error: BaseException) -> None:
     log.warning("%s hook %s failed with %s; going on without it", point, hook_name(callback), type(error).__name__)
-    log.debug("the failure of hook %s", hook_name(callback), exc_info=error)
+    log.debug("hook %s failed with %s", hook_name(callback), for_log(error))

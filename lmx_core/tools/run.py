@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
 
@@ -18,7 +17,7 @@ import msgspec
 
 from lmx_core.calls import Descriptor, Outcome, Result, Tool, ToolCall, ToolContext
 from lmx_core.clock import Deadline, deadline
-from lmx_core.errors import ConfigError, LmxError, ToolError
+from lmx_core.errors import ConfigError, LmxError, ToolError, for_log
 from lmx_core.messages import Messages
 from lmx_core.tasks import run_apart, run_in_thread
 from lmx_core.tools import arguments
@@ -235,9 +234,7 @@ class _Attempt:
             return self._crash(error)
 
     def _crash(self, error: BaseException) -> _Said:
-        # The exception's own text may hold what the tool worked with, a key for instance: only its type is told (D 9).
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        log.error("the tool %s crashed with %s\n%s", self.call.name, type(error).__name__, frames)
+        log.error("the tool %s crashed with %s", self.call.name, for_log(error))
         return _said(self.messages.tool_crashed(self.call, type(error).__name__), "crashed")
 
     async def _collect(self, returned: Any) -> _Said:
