@@ -17,6 +17,7 @@ from lmx_core.context.compaction import Compaction
 from lmx_core.hooks.base import Hook
 from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, UnsetType, refuse_unknown
+from lmx_core.request import Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Harness:
     max_cost_usd: float | None = None
     context_window: int | None = None
     context_window_fallback: int | None = None
+    input_token_counter: Callable[[Request], int] | None = None
     input_modalities: Sequence[str] | None = None
     compaction: Compaction | None = None
     auto_compaction: bool | None = None

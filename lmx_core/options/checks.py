@@ -9,6 +9,7 @@ import difflib
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
 from lmx_core.calls import Tool
@@ -226,3 +227,8 @@ def one_of(*words: str) -> Check:
 def closest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
+def counter(value: Any) -> str | None:
+    right = value is None or (callable(value) and not isinstance(value, type) and not iscoroutinefunction(value))
+    return None if right else "must be None or a function of a request that returns its input tokens"
+
+

@@ -24,6 +24,7 @@ from lmx_core.environment.base import Environment
 from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
 from lmx_core.options import checks
+from lmx_core.request import Request
 from lmx_core.turn.guard import Guard, StandardGuard
 
 
@@ -61,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     context_window: int | None
     context_window_fallback: int | None
     input_modalities: frozenset[str] | None
+    input_token_counter: Callable[[Request], int] | None
     compaction: Compaction
     auto_compaction: bool
     compact_at: float | None
@@ -206,6 +208,7 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option(
             name="input_modalities", check=checks.modalities, default=_nothing, harness=True, adopt=_read_besides_text
+        Option(name="input_token_counter", check=checks.counter, default=_nothing, harness=True),
         ),
         Option(name="compaction", check=checks.strategy, default=StandardCompaction, harness=True),
         Option(name="auto_compaction", check=checks.flag, default=_constant(True), harness=True),

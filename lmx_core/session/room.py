@@ -13,10 +13,13 @@ from lmx_core.context import window
 from lmx_core.context.compaction import Keep
 from lmx_core.context.patience import LONGEST, Patience
 from lmx_core.context.window import KnownModel, Measured, Window
+from lmx_core.errors import ConfigError
 from lmx_core.request import Request, ToolSpec
 from lmx_core.transcript.weight import overhead, tokens_of, weight
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lmx_core.session.actor import Actor
 
 KEPT_PART = 0.3
@@ -32,6 +35,7 @@ class Room:
         self.patience = Patience()
         self._small: tuple[str, int] | None = None
         self._weighed: tuple[str | None, tuple[ToolSpec, ...], int] = (None, (), 0)
+        self._counted: tuple[Request | None, int] = (None, 0)  # the request that was counted last, and its tokens
         self._unverified: tuple[Measured | None] | None = None  # what was measured before a compaction not yet judged
 
     # -- the window
@@ -78,9 +82,23 @@ class Room:
     # -- how full it is
 
     def forecast(self, request: Request) -> int:
-        """Tokens that a request will come to (CW-4)."""
+        """Tokens that a request will come to (CW-4): counted where the host can count, once a request; estimated otherwise."""
+        if self._options.input_token_counter is not None:
+            return self._count(request, self._options.input_token_counter)
         ledger = self._actor.ledger
         return window.forecast(self.conversation(request), self._fixed(request), ledger.measured)
+
+    def _count(self, request: Request, counter: Callable[[Request], int]) -> int:
+        """What the host's counter says (OPT-49). Its errors, and what is no count, end the session as any error of a host's."""
+        counted, tokens = self._counted
+        if counted is not request:
+            tokens = counter(request)
+            if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+                raise ConfigError(
+                    f"input_token_counter= must return a whole number of tokens, not {type(tokens).__name__}"
+                )
+            self._counted = (request, tokens)
+        return tokens
 
     def estimate(self, request: Request) -> int:
         """Tokens a limiter sets aside for it: what it reads, and what it may write where the request says so."""

@@ -19,6 +19,7 @@ from lmx_core import (
     MemoryStore,
     Messages,
     NothingToDo,
+    SessionDown,
     StandardCompaction,
     Usage,
     fork,
@@ -496,6 +497,30 @@ async def test_opt_43_opt_44_opt_45_thresholds_caps_and_tails():
         await cut(compaction_window_cap=4_000, keep_recent_tokens=300)
     )[1]
     assert (await cut(compaction_window_cap=4_000, keep=0.1))[1] < (await cut(compaction_window_cap=4_000, keep=0.5))[1]
+
+
+async def test_opt_49_cw_4_a_host_that_can_count_is_believed():
+    """OPT-49, CW-4: the count decides alone when to compact, is asked once a request, and breaks the session if it fails."""
+    counted = []
+
+    def count(request):
+        counted.append(request.context["request_id"])
+        return 900 if len(request.entries) >= 9 else 10
+
+    model = Talker(lambda request: complete("x" * 4_000), window=1_000)
+    async with world(provider=model, input_token_counter=count) as w:
+        for _ in range(4):
+            await w.session.await_prompt("more")
+        assert not model.summaries, "16,000 bytes would have been 4,000 tokens"
+        await w.session.await_prompt("more")
+        assert len(model.summaries) == 1 and len(model.requests[-1].entries) < 9
+        asked = [request_id for request_id in counted if request_id]
+        assert len(asked) == len(set(asked))
+
+    for broken in (lambda request: 1 / 0, lambda request: "12", lambda request: -1):
+        async with world(provider=Talker(lambda request: complete("x")), input_token_counter=broken) as w:
+            with pytest.raises(SessionDown):
+                await w.session.await_prompt("more")
 
 
 async def test_opt_28_co_8_a_host_decides_how_and_never_when():
