@@ -39,10 +39,11 @@ python -m pytest -n "${JOBS:-auto}" --dist=worksteal -m "not long and not local_
 echo "== wheel in a clean venv"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python -m build -q --wheel --no-isolation --outdir "$work/dist" .
+python -m build -q --no-isolation --outdir "$work/dist" . # an sdist, and the wheel out of that
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install -q --disable-pip-version-check "$work"/dist/*.whl
 "$work/venv/bin/lmx" --version
+LMX_CONSUMER_PYTHON="$work/venv/bin/python" python -m pytest tests/e2e/test_consumer.py -m long -n0
 acceptance=$PWD/../shared/acceptance
 if [ -d "$acceptance" ]; then
     echo "== acceptance"
