@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import InvalidModel as InvalidModel
     from lmx_core.errors import LmxError as LmxError
     from lmx_core.errors import NothingToDo as NothingToDo
+    from lmx_core.errors import NothingToRetry as NothingToRetry
     from lmx_core.errors import RefreshFailed as RefreshFailed
     from lmx_core.errors import SessionDown as SessionDown
     from lmx_core.errors import SessionLocked as SessionLocked
@@ -114,7 +115,7 @@ _HOME = {
     "lmx_core.errors": (
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
-        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo UnknownTools ToolsDisallowed InvalidModel "
+        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo NothingToRetry UnknownTools ToolsDisallowed InvalidModel "
         "UnsupportedEffort CompactionFailed RefreshFailed Conflict DocumentTooLarge BudgetExceeded AwaitTimeout "
         "SnapshotTimeout SessionDown Failure"
     ),

@@ -13,7 +13,7 @@
     │   └── StoreUnsupported
     ├── AmbiguousSession   UnknownEntry   UnsafeFork
     ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
-    ├── NothingToDo   UnknownTools   ToolsDisallowed   InvalidModel   UnsupportedEffort
+    ├── NothingToDo   NothingToRetry   UnknownTools   ToolsDisallowed   InvalidModel   UnsupportedEffort
     ├── CompactionFailed   RefreshFailed   BudgetExceeded   Conflict   DocumentTooLarge
     └── AwaitTimeout   SnapshotTimeout   SessionDown
 
@@ -176,6 +176,15 @@ class NothingToDo(LmxError):
     """The operation would change nothing."""
 
 
+class NothingToRetry(LmxError):
+    """The conversation does not end in a provider's failure."""
+
+    def __init__(
+        self, message: str = "there is nothing to retry: the last prompt was not ended by a provider's failure"
+    ):
+        super().__init__(message)
+
+
 class CompactionFailed(LmxError):
     """No summary came; the conversation is whole and nothing was cut."""
 
@@ -185,7 +194,11 @@ class CompactionFailed(LmxError):
 
 
 class BudgetExceeded(LmxError):
-    """The request this needs is not in the session's budget."""
+    """The request this needs is not in the session's budget. `payload` has the numbers, as the detail of a `budget` stop."""
+
+    def __init__(self, message: str, payload: Mapping[str, Any] | None = None):
+        super().__init__(message)
+        self.payload = dict(payload or {})
 
 
 class UnknownTools(LmxError):

@@ -222,6 +222,28 @@ class ProviderRetry(Event, frozen=True, kw_only=True):
     after_output: bool = False
 
 
+class ModelFallback(Event, frozen=True, kw_only=True):
+    """Requests go to another model of the person's list: `current`, because `previous` did not answer.
+
+    `reason` is the category of its failure (`rate_limit`, `server`, `timeout`, `context_limit`, `other`) and `message` the
+    sentence; or `restored`, when a prompt begins with the first choice again.
+    """
+
+    type: ClassVar[str] = "model_fallback"
+    previous: str
+    current: str
+    reason: str
+    message: str = ""
+
+
+class ModelSkipped(Event, frozen=True, kw_only=True):
+    """A model of the list cannot take over. `reason` says why: no key, tools that it refuses, a window that is no larger."""
+
+    type: ClassVar[str] = "model_skipped"
+    model: str
+    reason: str
+
+
 class ResponseMetadata(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "response_metadata"
     request_id: str

@@ -17,7 +17,7 @@ from lmx_core.errors import AmbiguousSession, ConfigError, TranscriptNotFound, T
 from lmx_core.events import Event
 from lmx_core.ids import UlidFactory
 from lmx_core.names import name_of
-from lmx_core.options import MODEL_EXAMPLE, UNSET, check_model, layered, validate
+from lmx_core.options import MODEL_EXAMPLE, UNSET, check_model, layered, listed_models, validate
 from lmx_core.providers.base import Provider
 from lmx_core.runtime import DEFAULT_NAME, Runtime, find
 from lmx_core.session.actor import Actor
@@ -39,13 +39,18 @@ async def start_session(
     harness: Any = None,
     **options: Any,
 ) -> Session:
-    """A new session. Raises ConfigError for a wrong argument, SessionLocked when another process has the id."""
+    """A new session. Raises ConfigError for a wrong argument, SessionLocked when another process has the id.
+
+    `model` is a spec, or a list of them: the first is asked, the others in their order while it does not answer
+    (`fallback_models`).
+    """
     _check_provider(provider)
     keeps = _check_store(store)
     if model is UNSET or model is None:
         raise ConfigError(
             f'a new session needs model=, for example model="{MODEL_EXAMPLE}" (only a resume has one recorded)'
         )
+    model, options = listed_models(model, options)
     check_model(model)
     mounted = find(runtime)
     settled = validate(_with_clock(layered(options, _of_harness(harness)), mounted))
@@ -77,6 +82,7 @@ async def resume_session(
     model = recorded.get("model") if model is UNSET or model is None else model
     if model is None:
         raise ConfigError(f'the transcript records no model: pass model=, for example model="{MODEL_EXAMPLE}"')
+    model, options = listed_models(model, options)
     check_model(model)
     mounted = find(runtime)
     settled = validate(_with_clock(layered(options, _of_harness(harness), recorded), mounted))

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from lmx_core.options.layers import MODEL_EXAMPLE, check_model, layered, refuse_unknown, validate
+from lmx_core.options.layers import MODEL_EXAMPLE, check_model, layered, listed_models, refuse_unknown, validate
 from lmx_core.options.table import OPTIONS, Option, Options
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "UnsetType",
     "check_model",
     "layered",
+    "listed_models",
     "refuse_unknown",
     "validate",
 ]

@@ -16,7 +16,7 @@ from lmx_core.calls import Tool
 from lmx_core.clock import FOREVER
 from lmx_core.context.compaction import Compaction
 from lmx_core.context.stubs import Stubs
-from lmx_core.entry import json_shaped
+from lmx_core.entry import json_shaped, valid_text
 from lmx_core.ids import SESSION_ID_TAKES, is_session_id
 from lmx_core.providers.admission import is_admission
 from lmx_core.turn.retry import Policy
@@ -54,6 +54,13 @@ def positive(unit: str, *, none: bool = False, forever: bool = False) -> Check:
         return f"must be a whole number of {unit}, at least 1{allowed}"
 
     return check
+
+
+def models(value: Any) -> str | None:
+    right = _is_list(value) and all(
+        isinstance(item, str) and item.strip() and valid_text(item) == item for item in value
+    )
+    return None if right else "must be a list of models in the form provider:model"
 
 
 def dollars_or_none(value: Any) -> str | None:
@@ -172,7 +179,10 @@ def retry(value: Any) -> str | None:
     for key, least in _RETRY_NUMBERS.items():
         if key in value and not _is_whole(value[key], least):
             return f"has a {key} that is no whole number of at least {least}"
-    return "has an after_output that is neither True nor False" if flag(value.get("after_output", True)) else None
+    if flag(value.get("after_output", True)):
+        return "has an after_output that is neither True nor False"
+    right = value.get("classify") is None or callable(value["classify"])
+    return None if right else "has a classify that is no function of a failure"
 
 
 def limiter(value: Any) -> str | None:
@@ -220,6 +230,11 @@ def modalities(value: Any) -> str | None:
     return None if value is None or right else "must be None or a list of text, image, document"
 
 
+def counter(value: Any) -> str | None:
+    right = value is None or (callable(value) and not isinstance(value, type) and not iscoroutinefunction(value))
+    return None if right else "must be None or a function of a request that returns its input tokens"
+
+
 def one_of(*words: str) -> Check:
     return lambda value: None if isinstance(value, str) and value in words else f"must be one of {', '.join(words)}"
 
@@ -227,8 +242,3 @@ def one_of(*words: str) -> Check:
 def closest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
-def counter(value: Any) -> str | None:
-    right = value is None or (callable(value) and not isinstance(value, type) and not iscoroutinefunction(value))
-    return None if right else "must be None or a function of a request that returns its input tokens"
-
-

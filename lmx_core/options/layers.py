@@ -61,6 +61,24 @@ def check_model(model: Any) -> None:
         raise ConfigError(f'model= must be text in the form provider:model, for example "{MODEL_EXAMPLE}"')
 
 
+def listed_models(model: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A model setting may be a list: its first is the model, the rest are put before `fallback_models`.
+
+    Returns the model and the options. Raises ConfigError for an empty list, or for an item that names no model.
+    """
+    if not isinstance(model, list | tuple):
+        return model, dict(options)
+    if not model:
+        raise ConfigError(f'model= is an empty list; name at least one, for example ["{MODEL_EXAMPLE}"]')
+    for item in model:
+        check_model(item)
+    given = options.get("fallback_models", UNSET)
+    more = [] if given is UNSET else given
+    if checks.models(more) is not None:
+        return model[0], dict(options)  # `validate` refuses it with its own words
+    return model[0], {**options, "fallback_models": [*model[1:], *more]}
+
+
 def layered(
     keywords: Mapping[str, Any], harness: Mapping[str, Any], recorded: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

@@ -55,14 +55,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     provider_retry: dict[str, Any] | Literal[False]
     provider_limiter: Any
     provider_limit_key: Any
+    fallback_models: list[str]
     max_turns: int
     max_requests: int | None
     max_cost_usd: float | None
     deadline_ms: int | None
     context_window: int | None
     context_window_fallback: int | None
-    input_modalities: frozenset[str] | None
     input_token_counter: Callable[[Request], int] | None
+    input_modalities: frozenset[str] | None
     compaction: Compaction
     auto_compaction: bool
     compact_at: float | None
@@ -195,6 +196,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="provider_retry", check=checks.retry, default=dict, harness=True),
         Option(name="provider_limiter", check=checks.limiter, default=_constant(UNSET)),
         Option(name="provider_limit_key", check=checks.limit_key, default=_nothing, harness=True),
+        Option(name="fallback_models", check=checks.models, default=list, adopt=list),
         Option(name="max_turns", check=checks.positive("turns"), default=_constant(400), harness=True),
         Option(name="max_requests", check=checks.positive("requests", none=True), default=_nothing, harness=True),
         Option(name="max_cost_usd", check=checks.dollars_or_none, default=_nothing, harness=True, adopt=_float_or_none),
@@ -206,9 +208,9 @@ OPTIONS: Mapping[str, Option] = {
             default=_constant(128_000),
             harness=True,
         ),
+        Option(name="input_token_counter", check=checks.counter, default=_nothing, harness=True),
         Option(
             name="input_modalities", check=checks.modalities, default=_nothing, harness=True, adopt=_read_besides_text
-        Option(name="input_token_counter", check=checks.counter, default=_nothing, harness=True),
         ),
         Option(name="compaction", check=checks.strategy, default=StandardCompaction, harness=True),
         Option(name="auto_compaction", check=checks.flag, default=_constant(True), harness=True),

@@ -28,6 +28,7 @@ from lmx_core.request import Request
 from lmx_core.session.approvals import Approvals
 from lmx_core.session.documents import Documents
 from lmx_core.session.evidence import Evidence
+from lmx_core.session.fallback import Fallback
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
@@ -83,7 +84,7 @@ class Actor:
             max_turns=options.max_turns, max_requests=options.max_requests, max_cost_usd=options.max_cost_usd
         )
         self.retry_policy = policy(options.provider_retry)
-        self.spending = Spending(self)
+        self.spending, self.fallback = Spending(self), Fallback(self)
         self.rules = stubs.rules(options.stub_tool_results, options.keep_attachments, options.keep_media)
         self.room = Room(self)
         self.hooks = HookChain(options.hooks)

@@ -54,9 +54,10 @@ async def set_provider(actor: Actor, provider: Provider, models: Sequence[str]) 
 
 async def _use_model(actor: Actor, model: str) -> None:
     previous = actor.settings.model
-    if model == previous:
+    actor.fallback.forget()
+    if model == previous == actor.settings.chosen:
         return
-    actor.settings = msgspec.structs.replace(actor.settings, model=model)
+    actor.settings = msgspec.structs.replace(actor.settings, model=model, chosen=model)
     actor.room.forget_model()
     await actor.record_settings()
     actor.emit(events.ModelChanged(previous=previous, current=model))

@@ -23,7 +23,7 @@ from lmx_core.session.actor import Actor
 from lmx_core.session.configured import Configured
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
-from lmx_core.session.prompt import refresh
+from lmx_core.session.prompt import refresh, run
 from lmx_core.session.prompt.aside import Aside
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.spending import Budget
@@ -161,6 +161,14 @@ class Session(Configured):
         if started is not None:
             await asyncio.shield(started)
         return count
+
+    async def retry(self) -> None:
+        """Asks again after a prompt that a provider's failure ended, and returns once work has begun (MET-6).
+
+        The request is made from the transcript as it stands: the person's words are not written again. Raises Busy,
+        NothingToRetry.
+        """
+        await asyncio.shield(await self._actor.ask(run.again, self._actor))
 
     async def steer(self, text: str) -> None:
         """Says something to the model at work: it joins before the next request; idle, with the next prompt (MET-2)."""

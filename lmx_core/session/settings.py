@@ -55,12 +55,14 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """One session's configuration. While it lives only `changes.py` replaces it, between prompts.
 
+    `chosen` is the person's model, and recorded; `model` the one in use, which is another while that does not answer.
     `tools` are the local ones, `everything` those of the host as well, `catalog` the ones in force. `specs` is what a model
     sees of them, `inventory` what a request record says of them, the withheld ones too (AU-1); both are made once a change.
     """
 
     options: Options
     model: str
+    chosen: str
     tools: tuple[Tool, ...]
     everything: Catalog
     catalog: Catalog
@@ -73,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         options = self.options
         assembly = {} if options.harness_assembly is None else {"harness_assembly": options.harness_assembly}
         return {
-            "model": self.model,
+            "model": self.chosen,
             "system": options.system,
             "tools": references(self.tools, options.tool_registry),
             "disabled_tools": list(options.disabled_tools),
@@ -111,6 +113,7 @@ def settle(options: Options, model: str) -> Settings:
     return Settings(
         options=options,
         model=model,
+        chosen=model,
         tools=tools,
         everything=everything,
         catalog=catalog,

@@ -95,6 +95,24 @@ def calls_of(entry: Entry) -> list[ToolCall]:
     ]
 
 
+_BESIDE = frozenset({"session", "system", "harness_snapshot", "run_evidence", "extension_state", "compaction"})
+
+
+def ends_in_failure(entries: Sequence[Entry]) -> bool:
+    """Whether a provider's failure is where the conversation stands, so that asking again may go on with it (MET-6).
+
+    Settings, summaries and asides since then change nothing about that.
+    """
+    for entry in reversed(entries):
+        if entry.type == "compaction" and entry.payload.get("summary") is None:
+            return False  # what was to be asked is not sent any more
+        of_a_summary = entry.payload.get("kind") == "compaction" or "trigger" in entry.payload
+        if entry.type in _BESIDE or of_a_summary or is_aside(entry):
+            continue
+        return entry.type == "error" and entry.payload.get("request_id") is not None
+    return False
+
+
 def unanswered_calls(entries: Iterable[Entry]) -> list[tuple[Entry, ToolCall]]:
     """Each call without its result, with the answer that made it (RS-2).
 

@@ -21,7 +21,7 @@ PUBLIC = """
     Cancelled Clock Compaction CompactionFailed ConfigError Conflict Decision DefaultProvider Deny Descriptor Document
     DocumentTooLarge EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback Guard
     Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore Lease LmxError LocalEnvironment
-    ManualClock MemoryStore Messages NothingToDo Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request
+    ManualClock MemoryStore Messages NothingToDo NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request
     Result Rewrite Runtime SQLiteStore Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout StandardCompaction
     Store StoreError StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolStatus
     ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall UnknownEntry UnknownTools UnsafeFork

@@ -26,6 +26,7 @@ class Asking:
         self._turn: Turn | None = None
         self._silent = False  # the last attempt gave nothing at all, not even a bill
         self._has_recovered = False
+        self._failed: set[str] = set()  # models that this prompt has given up on
 
     async def answered(self) -> RunTools | Finished:
         """Steps 5 to 10: asks until an answer arrives whole, or no further attempt is worth it or admitted (RY-1)."""
@@ -38,7 +39,8 @@ class Asking:
             if await self._recovered(answer):
                 retry = None
                 continue
-            retry = await self._backed_off(request, answer, answer.failure, retry)
+            switched = await self._switched(request, answer, answer.failure, retry)
+            retry = switched or await self._backed_off(request, answer, answer.failure, retry)
 
     async def _prepared(self, retry: Retry | None) -> Request:
         """Steps 5 to 8: the next request, after at most one attempt to make room for it (CO-1)."""
@@ -152,26 +154,55 @@ class Asking:
                 return effect
         return None
 
+    async def _switched(
+        self, request: Request, answer: Finished, failure: Failure, retry: Retry | None
+    ) -> Retry | None:
+        """The first attempt on another model of the list, where this failure is a reason for it and one can take over."""
+        settings, fallback = self._actor.settings, self._actor.fallback
+        attempt = 1 if retry is None else retry.attempt
+        fits_not = failure.category == "context_limit" and self._silent
+        spent = self._actor.retry_policy.is_spent(failure, attempt=attempt, after_output=answer.after_output)
+        if not (fits_not or spent) or request.model != settings.model or self._steps.refusal() is not None:
+            return None
+        self._failed.add(settings.model)
+        for model in fallback.candidates(self._failed):
+            if fits_not and not await self._has_more_room(model):
+                fallback.skip(model, "its context window is no larger")
+                continue
+            again = self._again(1, failure, delay_ms=0, previous_model=settings.model)
+            fallback.switch(model, failure)
+            return again
+        return None
+
+    async def _has_more_room(self, model: str) -> bool:
+        """Whether a model may hold what the one in use does not. Where a window is unknown, it is worth a try."""
+        outcome = await self._steps.do(ModelFacts(model))
+        theirs, ours = None if outcome.error else outcome.value[0], self._actor.room.known.window.tokens
+        return theirs is None or ours is None or theirs > ours
+
+    def _again(self, attempt: int, failure: Failure, *, delay_ms: int, **more: Any) -> Retry:
+        """The next attempt, because the last request failed so."""
+        note = {
+            "attempt": attempt,
+            "after_request_id": self.request_id,
+            "category": failure.category,
+            "reason": failure.message,
+            "delay_ms": delay_ms,
+        }
+        return Retry(attempt=attempt, failed=self._failed_with(failure), note={**note, **more})
+
+    def _failed_with(self, failure: Failure) -> End:
+        return End(stop_reason="error", failure=failure, request_id=self.request_id)
+
     async def _backed_off(self, request: Request, answer: Finished, failure: Failure, retry: Retry | None) -> Retry:
         """Waits before another attempt. Ends the prompt where none is worth it or admitted, without waiting (RY-5)."""
         policy = self._actor.retry_policy
         attempt = 1 if retry is None else retry.attempt
-        failed = End(stop_reason="error", failure=failure, request_id=self.request_id)
         delay = policy.delay_ms(failure, attempt=attempt, after_output=answer.after_output)
         refused = self._steps.refusal() or await self._steps.unaffordable(request)
         if delay is None or refused is not None:
-            raise Ended(failed)
-        again = Retry(
-            attempt=attempt + 1,
-            failed=failed,
-            note={
-                "attempt": attempt + 1,
-                "after_request_id": self.request_id,
-                "category": failure.category,
-                "reason": failure.message,
-                "delay_ms": delay,
-            },
-        )
+            raise Ended(self._failed_with(failure))
+        again = self._again(attempt + 1, failure, delay_ms=delay)
         self._actor.emit(
             events.ProviderRetry(
                 attempt=again.attempt,

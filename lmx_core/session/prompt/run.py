@@ -16,13 +16,14 @@ from lmx_core import events
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context import references
 from lmx_core.context.attach import Attachment
-from lmx_core.errors import Cancelled, Failure, HookDenied, HookFailed
+from lmx_core.errors import Busy, Cancelled, Failure, HookDenied, HookFailed, NothingToRetry, SessionDown
 from lmx_core.session.prompt.asking import Asking
 from lmx_core.session.prompt.calls import Calls
 from lmx_core.session.prompt.end import End, Ended, Interrupted, error_payload, settle, told
 from lmx_core.session.prompt.steps import Steps
 from lmx_core.session.telling import of_answer, of_end, of_error, of_model, watched
 from lmx_core.telemetry import Span
+from lmx_core.transcript.replay import ends_in_failure
 from lmx_core.turn.effects import Finished, ReadReferences, RunTools
 from lmx_core.turn.guard import Record, Stop
 from lmx_core.verdict import Deny
@@ -36,13 +37,14 @@ log = logging.getLogger("lmx_core")
 class Run:
     """The state of one prompt, and its steps. `started` is what `prompt()` waits for, `ended` what `cancel()` does.
 
-    With `attachments` it has what it refers to already, and no `@` in it is looked at.
+    With `attachments` it has what it refers to already, and no `@` in it is looked at. `text` None: what the transcript ends
+    with is asked again (MET-6).
     """
 
     def __init__(
         self,
         actor: Actor,
-        text: str,
+        text: str | None,
         typed: str | None = None,
         *,
         follow_up: bool = False,
@@ -52,7 +54,8 @@ class Run:
         self.id = actor.ledger.new_id()
         self.started: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
-        self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text, typed
+        self._actor, self._ledger, self._text, self._typed = actor, actor.ledger, text or "", typed
+        self._asks_again = text is None
         self._follow_up, self._attachments = follow_up, attachments
         self._steps = Steps(actor, self.id)
         self._asking, self._calls = Asking(self._steps), Calls(self._steps)
@@ -78,14 +81,16 @@ class Run:
         return watched(self._actor, self._steps.work, what, **facts)
 
     async def _go(self, span: Span) -> None:
+        self._actor.fallback.begin()
         try:
-            prompt = await self._expanded(await self._admitted())
+            prompt = None if self._asks_again else await self._expanded(await self._admitted())
         except (HookDenied, HookFailed, Interrupted) as refusal:
             span.note(**of_error(refusal))
             await self._refuse(refusal)
             return
         self._first_seq = len(self._ledger.entries)
-        await self._ledger.append("user", prompt)
+        if prompt is not None:
+            await self._ledger.append("user", prompt)
         settle(self.started)
         cancelled = False
         try:
@@ -211,3 +216,18 @@ class Run:
             self._actor.follow_ups.put_back(self._text)
         settle(self.started, error)
         settle(self.ended, error)
+
+
+async def again(actor: Actor) -> asyncio.Future[None]:
+    """Asks once more what the transcript ends with; the future of the moment the work has begun (MET-6).
+
+    Raises Busy, SessionDown, NothingToRetry.
+    """
+    if actor.run is not None:
+        raise Busy
+    if actor.is_ending:
+        raise SessionDown("stopped")
+    if not ends_in_failure(actor.ledger.entries):
+        raise NothingToRetry
+    actor.run = run = Run(actor, None)
+    return run.started
