@@ -17,7 +17,8 @@ from lmx_core.providers import catalog, models
 from lmx_core.providers.base import parse_spec
 from lmx_core.providers.catalog import ProviderInfo
 from lmx_core.providers.failures import AttemptFailed, Place
-from lmx_core.providers.litellm import workers
+from lmx_core.providers.headers import NOTHING, Added
+from lmx_core.providers.litellm import known, workers
 from lmx_core.providers.litellm.wire import ThroughLiteLLM
 from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.base import Target, Wire
@@ -34,6 +35,11 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     wire: Wire
     key: str | None
+    added: Added = NOTHING
+
+    def headers(self, *, traced: bool = False) -> dict[str, str]:
+        """Those of a request; `traced` says that the active trace may go along."""
+        return self.added.over(self.wire.headers(self.key), traced=traced)
 
     def at(self, root: str, key: str, window: int | None) -> Route:
         """The same request to a server that was started since. Its answer is at most a quarter of the window: a small model
@@ -59,15 +65,26 @@ class Routes:
         api_keys: Mapping[str, str] | None,
         environ: Mapping[str, str] | None,
         local_max_tokens: int | None,
+        added: Added = NOTHING,
     ):
         for url in [base_url] if isinstance(base_url, str) else (base_url or {}).values():
             split(url)
-        self._base_url, self._api_keys, self._environ = base_url, api_keys, environ
-        self._local_max_tokens = local_max_tokens
+        self._base_url, self._api_keys, self._environ = base_url, _by_provider(api_keys), environ
+        self._local_max_tokens, self._added = local_max_tokens, added
         self._wires: dict[str, Wire] = {
             wire.name: wire
             for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses(), ThroughLiteLLM())
         }
+
+    def with_keys(self, api_keys: Mapping[str, str]) -> Routes:
+        """The same routes opened by other keys. Raises ConfigError."""
+        return Routes(
+            base_url=self._base_url,
+            api_keys=api_keys,
+            environ=self._environ,
+            local_max_tokens=self._local_max_tokens,
+            added=self._added,
+        )
 
     def to(self, model: str) -> Route:
         """Raises AttemptFailed: `invalid_model`, `unknown_provider`, `missing_api_key`, `invalid_api_key`."""
@@ -82,9 +99,13 @@ class Routes:
             text = f"{info.name} is served through litellm, which is not installed: pip install 'lmx[litellm]'"
             raise not_sent("missing_package", text, provider=info.name)
         base, custom = self._base(info)
+        if not base and info.name in known.NO_ADDRESS:
+            text = f"{info.name} is a server of your own: say where it is with the base URL or {_address(info)}"
+            raise not_sent("no_address", text, provider=info.name)
         parts = split(base) if base else None
         key, source = self.key(info)
         local = parts is not None and _is_loopback(parts)
+        added = NOTHING if info is catalog.LOCAL else self._added
         self._check_key(info, key, source, needed=not (custom and local))
         target = Target(
             provider=info.vendor,
@@ -104,10 +125,11 @@ class Routes:
                 key_source=source,
                 model=spec.model,
                 local=local,
-                secrets=tuple(filter(None, (key, parts and parts.password, *self._around(info)))),
+                secrets=tuple(filter(None, (key, parts and parts.password, *self._around(info), *added.secrets))),
             ),
             wire=self._wires[_wire(info, target)],
             key=key,
+            added=added,
         )
 
     def _base(self, info: ProviderInfo) -> tuple[str, bool]:
@@ -116,7 +138,7 @@ class Routes:
             return info.base_url, True
         given = self._base_url if isinstance(self._base_url, str) else (self._base_url or {}).get(info.vendor)
         if info.wire == catalog.LITELLM:
-            given = given or self.environment().get(f"{info.name.upper().replace('-', '_')}_API_BASE", "").strip()
+            given = given or self.environment().get(_address(info), "").strip()
             return given, bool(given)
         if info.name != "ollama":
             return (given, given.rstrip("/") != info.base_url) if given else (info.base_url, False)
@@ -131,6 +153,8 @@ class Routes:
         """The key and where it came from; an empty one is none (cli.md 8.4)."""
         if self._api_keys is not None:
             return self._api_keys.get(info.vendor, "").strip() or None, "the key it was given"
+        if info.opens == "ambient":
+            return None, " or ".join(f"{prefix}*" for prefix in known.AMBIENT[info.name])
         for variable in info.key_variables:
             if key := self.environment().get(variable, "").strip():
                 return key, variable
@@ -165,6 +189,19 @@ def _wire(info: ProviderInfo, target: Target) -> str:
     if info.name == "ollama" and target.base_url.endswith("/v1"):
         return "openai_chat"
     return info.wire
+
+
+def _address(info: ProviderInfo) -> str:
+    """The variable in which litellm's users keep a provider's address."""
+    return f"{info.name.upper().replace('-', '_')}_API_BASE"
+
+
+def _by_provider(api_keys: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    if api_keys is None or isinstance(api_keys, Mapping):
+        return api_keys
+    raise ConfigError(
+        "api_keys= must be a dict of keys by provider name: a key without one would have to be shown to every provider"
+    )
 
 
 def not_sent(code: str, message: str, *, category: str = "other", provider: str | None = None) -> AttemptFailed:

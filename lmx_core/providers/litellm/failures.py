@@ -15,6 +15,7 @@ from lmx_core.errors import Failure
 from lmx_core.providers.failures import (
     Place,
     broken_stream,
+    from_response,
     judge,
     read_body,
     redact,
@@ -34,6 +35,9 @@ _WORDS = {
     "BudgetExceededError": "quota_exceeded",
 }
 """Exceptions that say more than their status, and the code by which `failures.judge` knows as much."""
+
+_BY_PROSE = frozenset(("ContextWindowExceededError", "ContentPolicyViolationError"))
+"""Told by litellm from words whatever the status; of a server that failed that is no reason (PV-4)."""
 
 _LOST = {
     "ConnectionRefusedError": "connection refused",
@@ -56,7 +60,7 @@ _FINAL = frozenset(("ConnectionRefusedError", "SSLCertVerificationError"))
 _HERE = frozenset(("openai.OpenAIError", "builtins.ModuleNotFoundError", "builtins.ImportError"))
 """What went wrong before anything was sent; another attempt would do the same."""
 
-_NAMES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?: \w+)?(?:: | - ))+")
+_NAMES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?: \w+){0,3}(?:: | - ))+")
 _ASIDE = re.compile(
     r"(?s)\s*(?:Traceback \(most recent call last\)| Original exception: |To drop these, set |\. Handle with `).*"
 )
@@ -67,9 +71,9 @@ def failure(place: Place, told: Failed, now_ms: int) -> Failure:
     said = _without_names(redact(told.message, place.secrets))
     causes = {cause.partition(".")[2] for cause in told.causes}
     lost = next((name for name in _LOST if name in causes), None)
-    if told.begun:
-        reason = _LOST[lost] if lost else said
-        return broken_stream(place, "incomplete_stream", f"broke off its answer: {reason}")
+    if told.begun or (told.status is None and not lost):
+        code = "connection" if lost else "incomplete_stream"
+        return broken_stream(place, code, f"broke off its answer: {_LOST[lost] if lost else said}")
     if told.answered and told.status is not None:
         return _answered(place, told, told.status, said, now_ms)
     if lost:
@@ -80,8 +84,10 @@ def failure(place: Place, told: Failed, now_ms: int) -> Failure:
 
 def _answered(place: Place, told: Failed, status: int, said: str, now_ms: int) -> Failure:
     """A server sent this status."""
+    if 300 <= status < 400:
+        return from_response(place, status, told.headers, b"", now_ms)
     reported = read_body((redact(told.body, place.secrets) or said).encode())
-    codes = tuple(_WORDS[kind] for kind in told.kinds if kind in _WORDS)
+    codes = tuple(_WORDS[kind] for kind in told.kinds if kind in _WORDS and (status < 500 or kind not in _BY_PROSE))
     reported = msgspec.structs.replace(reported, codes=(*reported.codes, *codes))
     should = {"true": True, "false": False}.get(told.headers.get("x-should-retry", "").lower())
     return judge(place, reported, status, retry_after_ms=retry_after(told.headers, now_ms), retryable=should)
@@ -115,9 +121,9 @@ def _not_asked(place: Place, told: Failed, said: str) -> Failure:
 def _without_names(message: str) -> str:
     """The vendor's words, less what litellm puts around them."""
     said = _ASIDE.sub("", _NAMES.sub("", message.strip()))
-    if said.startswith(("b'", 'b"')):
-        try:
-            said = ast.literal_eval(said).decode("utf-8", "replace")
-        except (ValueError, SyntaxError, AttributeError):
-            return said
-    return said
+    if not said.startswith(("b'", 'b"')):
+        return said
+    try:
+        return str(ast.literal_eval(said).decode("utf-8", "replace"))
+    except (ValueError, SyntaxError, AttributeError):
+        return said

@@ -43,6 +43,9 @@ OPTIONAL = frozenset(
 )
 """Servers of one's own, which may ask for a key or not."""
 
+NO_ADDRESS = frozenset("hosted_vllm litellm_proxy lm_studio oobabooga triton xinference".split())
+"""Those of them for which litellm presumes no address."""
+
 
 class _Table(msgspec.Struct, frozen=True):
     source: str

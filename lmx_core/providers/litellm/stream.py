@@ -13,7 +13,7 @@ from typing import Any
 
 from lmx_core.clock import Clock, deadline
 from lmx_core.errors import ConfigError, Failure
-from lmx_core.providers.failures import AttemptFailed, Place, broken_stream, judge, sentence
+from lmx_core.providers.failures import AttemptFailed, Place, broken_stream, judge, not_the_api, sentence
 from lmx_core.providers.litellm import failures, workers
 from lmx_core.providers.litellm.messages import End, Failed, FromWorker, Head, Pieces, Ready
 from lmx_core.providers.litellm.process import Gone, Worker
@@ -136,7 +136,9 @@ class _Call:
             case Ready():
                 _settle(self.ready)
             case Head():
-                self._answer.answered(200, message.headers)
+                self._answer.answered(200, message.headers, self._place.secrets)
+                if message.headers.get("content-type", "").startswith("text/html"):
+                    self._fail(not_the_api(self._place, b""))
             case Pieces():
                 for chunk in message.chunks:
                     self._decoder.feed(bytes(chunk))
@@ -144,7 +146,7 @@ class _Call:
                 _settle(self.done)
             case Failed():
                 if message.answered and message.status is not None:
-                    self._answer.answered(message.status, message.headers)
+                    self._answer.answered(message.status, message.headers, self._place.secrets)
                 self._fail(failures.failure(self._place, message, self._clock.now_ms()))
             case Gone():
                 self._fail(

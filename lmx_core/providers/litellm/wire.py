@@ -15,7 +15,7 @@ from lmx_core.entry import Entry
 from lmx_core.errors import Failure
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.anthropic import THINKING, is_signed, max_tokens_of
-from lmx_core.providers.wire.base import Target, encode, refused_schema
+from lmx_core.providers.wire.base import UNANSWERED, Target, encode, refused_schema
 from lmx_core.providers.wire.openai_chat import Chunks, Delta, OpenAIChat
 from lmx_core.request import Request, ToolSpec
 
@@ -66,7 +66,7 @@ class ThroughLiteLLM(OpenAIChat):
             yield message
 
     def decoder(self, answer: Answer, target: Target) -> Chunks:
-        return Thinking(answer, target) if is_claude(target) else Chunks(answer, target)
+        return Thinking(answer, target) if is_claude(target) else Relayed(answer, target)
 
 
 def _thoughts(entry: Entry) -> list[dict[str, Any]]:
@@ -96,7 +96,17 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
     return message | {"content": parts}
 
 
-class Thinking(Chunks):
+class Relayed(Chunks):
+    """An answer as litellm relays it: it says `stop` for whatever it could not read."""
+
+    def finish(self) -> str | None:
+        stop = super().finish()
+        usage = self._answer.usage
+        nothing = self._answer.is_empty and (usage is None or not usage.output_tokens)
+        return UNANSWERED if nothing and stop == "stop" else stop
+
+
+class Thinking(Relayed):
     """Claude's answer: its thinking blocks are kept whole, each with the signature that comes after its text."""
 
     def __init__(self, answer: Answer, target: Target):

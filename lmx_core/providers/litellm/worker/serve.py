@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +39,10 @@ JOIN_SECONDS = 0.015
 """For how long chunks are collected before they are sent; the first one of a pause goes at once."""
 
 JOIN_SIZE = 8_192
+TAIL_SECONDS = 5.0
+"""How long, after an answer has said why it ended, its usage may take to come."""
+
+MAX_TEXT = 64 * 1024
 _PREFIX = "llm_provider-"
 """What litellm puts before the names of some providers' response headers."""
 
@@ -65,19 +69,22 @@ def _imported() -> Any:
     litellm: Any = import_module("litellm")
     litellm.suppress_debug_info = True
     litellm.telemetry = False
-    _never_retry(import_module("openai").AsyncOpenAI)
+    openai, httpx = import_module("openai"), import_module("httpx")
+    _always(openai.AsyncOpenAI, max_retries=0)  # litellm forgets what it was told on its way to many providers (LL-3)
+    for client in (httpx.AsyncClient, httpx.Client):
+        _always(client, follow_redirects=False)  # would carry the key elsewhere
     return litellm
 
 
-def _never_retry(client: Any) -> None:
-    """The session owns retries (LL-3). litellm forgets `max_retries=0` on its way to this client for many of its providers."""
-    made = client.__init__
+def _always(made: Any, **options: Any) -> None:
+    """Every object of this class is made with these options, whoever makes it."""
+    init = made.__init__
 
-    @functools.wraps(made)
-    def make(self: Any, *args: Any, **options: Any) -> None:
-        made(self, *args, **options | {"max_retries": 0})
+    @functools.wraps(init)
+    def make(self: Any, *args: Any, **given: Any) -> None:
+        init(self, *args, **given | options)
 
-    client.__init__ = make
+    made.__init__ = make
 
 
 def _version() -> str:
@@ -123,15 +130,30 @@ class _Worker:
         try:
             call: dict[str, Any] = msgspec.json.decode(ask.call)
             stream = await self.litellm.acompletion(**(call | ask.options))
-            self.send(Head(id=ask.id, headers=_chosen(_headers_of(stream), ask.headers)))
+            begun = True
+            self.send(Head(id=ask.id, headers=_chosen(_headers_of(stream), ("content-type", *ask.headers))))
             with _Sending(self, ask.id) as sending:
-                async for chunk in stream:
-                    begun = True
-                    sending.add(plain(chunk))
+                async for chunk in _until_its_end(stream):
+                    sending.add(chunk)
         except Exception as error:  # noqa: BLE001 - the border to litellm: whatever it raises is told as data
             self.send(_failed(ask, error, begun))
         else:
             self.send(End(ask.id))
+
+
+async def _until_its_end(stream: Any) -> AsyncIterator[dict[str, Any]]:
+    """The chunks of an answer. One that has said why it ended is not waited for longer than its usage takes to come."""
+    limit = asyncio.timeout(None)  # noqa: TID251 - there is no engine clock in this process
+    try:
+        async with limit:
+            async for chunk in stream:
+                made = plain(chunk)
+                if any(choice.get("finish_reason") for choice in made.get("choices", ())):
+                    limit.reschedule(asyncio.get_running_loop().time() + TAIL_SECONDS)
+                yield made
+    except TimeoutError:
+        if not limit.expired():
+            raise
 
 
 class _Sending:
@@ -178,18 +200,22 @@ def _chosen(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str
 
 
 def _failed(ask: Ask, error: Exception, begun: bool) -> Failed:
-    """The facts of an exception. Where the wait is told depends on the route; `litellm_response_headers` has it on all."""
-    told = getattr(error, "litellm_response_headers", None) or getattr(
-        getattr(error, "response", None), "headers", None
+    """The facts of an exception. litellm's own status and text are its reading of the answer; the answer itself is often still
+    to be had from what it was raised from, and where the wait is told depends on the route."""
+    errors = [error, *_causes(error)]
+    response = next(
+        (r for e in errors[1:] if isinstance(getattr(r := getattr(e, "response", None), "status_code", None), int)),
+        None,
     )
+    told = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None)
     headers = {str(name).lower().removeprefix(_PREFIX): str(value) for name, value in dict(told or {}).items()}
-    status = getattr(error, "status_code", None)
+    status = getattr(response, "status_code", getattr(error, "status_code", None))
     return Failed(
         id=ask.id,
         kinds=tuple(kind.__name__ for kind in type(error).__mro__ if kind not in (Exception, BaseException, object)),
-        message=str(getattr(error, "message", None) or error)[:8_000].encode("utf-8", "replace").decode(),
-        body=_body([error, *_causes(error)]),
-        causes=tuple(f"{type(c).__module__.partition('.')[0]}.{type(c).__name__}" for c in _causes(error)),
+        message=_text(getattr(error, "message", None) or error),
+        body=_body(response, errors),
+        causes=tuple(f"{type(c).__module__.partition('.')[0]}.{type(c).__name__}" for c in errors[1:]),
         status=status if isinstance(status, int) else None,
         headers=_chosen(headers, (*_ALWAYS, *ask.headers)),
         answered=bool(headers),
@@ -197,11 +223,24 @@ def _failed(ask: Ask, error: Exception, begun: bool) -> Failed:
     )
 
 
-def _body(errors: list[BaseException]) -> str:
-    """The server's own words as JSON, where an exception kept them and its text did not."""
+def _text(value: Any) -> str:
+    return str(value)[:MAX_TEXT].encode("utf-8", "replace").decode()
+
+
+def _body(response: Any, errors: list[BaseException]) -> str:
+    """What the server said, where an exception kept it: its whole answer, else what was read of it."""
+    if body := _content(response):
+        return _text(body.decode("utf-8", "replace"))
     found = (getattr(error, "body", None) for error in errors)
     told = next((body for body in found if isinstance(body, dict)), None)
-    return "" if told is None else json.dumps({"error": told}, default=str)[:8_000]
+    return "" if told is None else _text(json.dumps({"error": told}, default=str))
+
+
+def _content(response: Any) -> bytes:
+    try:
+        return bytes(response.content)
+    except Exception:  # noqa: BLE001 - a response whose body was not read refuses to show it, each library in its own way
+        return b""
 
 
 def _causes(error: BaseException) -> list[BaseException]:
