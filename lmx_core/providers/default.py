@@ -5,22 +5,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.errors import ConfigError, Failure
-from lmx_core.providers import catalog, estimate, modalities, models
-from lmx_core.providers.base import Emit, ModelSpec, parse_spec
+from lmx_core.providers import catalog, estimate, modalities, model_catalog, models
+from lmx_core.providers.base import Emit, parse_spec
 from lmx_core.providers.failures import AttemptFailed, broken_stream
-from lmx_core.providers.headers import disclosed
+from lmx_core.providers.headers import added, disclosed
 from lmx_core.providers.http import Http
 from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.route import Route, Routes, not_sent
 from lmx_core.providers.wire.answer import Answer
-from lmx_core.providers.wire.base import UNANSWERED
+from lmx_core.providers.wire.base import UNANSWERED, encode
 from lmx_core.providers.wire.recovered.spelled import in_words
 from lmx_core.request import Error, Request, ToolSpec
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 LOCAL_IDLE_FLOOR_MS = 900_000
 """A local model may think about a long prompt for minutes before its first token (OL-2)."""
-
-LOOKUP_MS = 5_000
 
 
 class DefaultProvider:
@@ -47,7 +47,12 @@ class DefaultProvider:
       (OL-3), and whether it reads images.
     - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered.py`).
     - `cost_estimate`: `pessimistic` (BU-3) or `realistic` (BU-4), for `estimate_cost`.
+    - `request_headers`: sent with every request to a server, in the place of any of the same name; for a gateway.
+    - `propagate_trace_context`: sends the active OpenTelemetry context along (`traceparent`, `tracestate`); for gateways that
+      may know it (GW-2).
     - `response_headers`: those of each answer that are told in `response_metadata`, never one with a credential (LL-12).
+    - `catalog_fallbacks`: by provider, models that its server does not list and the host knows to work: offered beside those it
+      does list (GW-5). `model_catalog.provider_options()` has those of lmx.
     - `model_header`: the response header in which a gateway says which model answered.
 
     Raises ConfigError for a base URL or a header's name that is none. Its repr shows its name only.
@@ -66,13 +71,22 @@ class DefaultProvider:
         ollama_window: bool = True,
         calls_in_text: Collection[str] = ("local", "ollama"),
         cost_estimate: str = estimate.PESSIMISTIC,
+        request_headers: Mapping[str, str] = MappingProxyType({}),
+        propagate_trace_context: bool = False,
         response_headers: Sequence[str] = (),
         model_header: str | None = None,
+        catalog_fallbacks: Mapping[str, Sequence[str]] = MappingProxyType({}),
         clock: Clock | None = None,
     ):
         if cost_estimate not in estimate.WAYS:
             raise ConfigError(f"cost_estimate= must be one of {', '.join(estimate.WAYS)}")
-        self._routes = Routes(base_url=base_url, api_keys=api_keys, environ=environ, local_max_tokens=local_max_tokens)
+        self._routes = Routes(
+            base_url=base_url,
+            api_keys=api_keys,
+            environ=environ,
+            local_max_tokens=local_max_tokens,
+            added=added(request_headers, propagate=propagate_trace_context),
+        )
         self._idle_ms = idle_timeout_ms
         self._ollama_window = ollama_window
         self._calls_in_text = frozenset(calls_in_text)
@@ -81,6 +95,7 @@ class DefaultProvider:
         self._disclosed = disclosed(response_headers, model_header)
         self._litellm: LiteLLM | None = None
         self._http = Http(connect_timeout_ms, clock)
+        self._fallbacks = model_catalog.checked_fallbacks(catalog_fallbacks)
         self._servers: Servers | None = None
         self._local_window = local_window
 
@@ -133,10 +148,12 @@ class DefaultProvider:
         if route.info.wire == catalog.LITELLM:
             name = f"{route.info.name}/{route.target.model}"
             litellm = self._through_litellm()
+            if headers := route.added.over({}):
+                body = b'{"extra_headers":' + encode(headers) + b"," + body[1:]
             await litellm.stream(route.place, name, route.key, route.target.base_url, body, answer, decoder, idle_ms)
         else:
             url = route.wire.root(route.target.base_url) + route.wire.path
-            await self._http.stream(route.place, url, route.wire.headers(route.key), body, answer, decoder, idle_ms)
+            await self._http.stream(route.place, url, route.headers(traced=True), body, answer, decoder, idle_ms)
         answer.settle()
         stop = decoder.finish()
         if stop is None:
@@ -225,19 +242,37 @@ class DefaultProvider:
 
     def _daemon(self, route: Route) -> Daemon:
         root = route.wire.root(route.target.base_url)
-        return Daemon(self._http, route.place, root, route.wire.headers(route.key))
+        return Daemon(self._http, route.place, root, route.headers())
 
-    async def available_models(self, provider: str | None = None) -> list[str]:
-        """Specs the servers offer now: of one provider, or of all that have a key. What cannot be asked offers nothing."""
-        usable = (info.name for info in catalog.PROVIDERS if self._routes.key(info)[0] or not info.key_variables)
-        names = [provider] if provider else list(usable)
-        found: list[str] = []
-        for name in names:
-            try:
-                found += await self._models(self._routes.to(f"{name}:-"))
-            except AttemptFailed:
-                continue
-        return found
+    async def available_models(
+        self, provider: str | None = None, *, api_keys: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """Specs of the models that can be asked now, of one provider or of all `available_providers` (GW-5).
+
+        `api_keys` stand for those of this object. A server that does not answer in time offers nothing. Raises ConfigError for
+        keys that are not by provider.
+        """
+        routes = self._routes if api_keys is None else self._routes.with_keys(api_keys)
+        names = [provider] if provider else _usable(routes)
+        found = await asyncio.gather(*(self._listed(routes, name) for name in names))
+        return [spec for specs in found for spec in specs]
+
+    def available_providers(self) -> list[str]:
+        """Names of the providers that have a key or need none, without asking whether they answer."""
+        return _usable(self._routes)
+
+    def reasoning_efforts(self, model: str) -> list[str]:
+        """The levels that the table of models lists for one, from least to most; `[]` for one it does not list."""
+        return list(self.model_metadata(model).get("reasoning_efforts", ()))
+
+    async def _listed(self, routes: Routes, name: str) -> list[str]:
+        if name == catalog.LOCAL.name:
+            return self._local().installed()
+        try:
+            route = routes.to(f"{name}:-")
+        except AttemptFailed:
+            return []
+        return await model_catalog.listed(self._http, route, self._fallbacks)
 
     def _through_litellm(self) -> LiteLLM:
         """Loaded when first needed: it brings what starts processes."""
@@ -254,19 +289,6 @@ class DefaultProvider:
 
             self._servers = Servers(self._http, self._clock, self._routes.environment, self._local_window)
         return self._servers
-
-    async def _models(self, route: Route) -> list[str]:
-        if route.info.wire == catalog.LITELLM:  # has no way to ask, so what the table knows
-            return [str(ModelSpec(route.info.name, name)) for name in models.listed(route.info.name)]
-        if route.info.name == "ollama":
-            return [str(ModelSpec("ollama", name)) for name in await self._daemon(route).models()]
-        url = route.wire.root(route.target.base_url) + "/models"
-        data = await self._http.get(route.place, url, route.wire.headers(route.key), LOOKUP_MS)
-        try:
-            listed = msgspec.json.decode(data, type=_Models).data
-        except msgspec.DecodeError:
-            return []
-        return [str(ModelSpec(route.info.name, model.id.removeprefix("models/"))) for model in listed]
 
     async def aclose(self) -> None:
         if self._servers is not None:
@@ -285,12 +307,8 @@ def _reads(route: Route) -> frozenset[str]:
     return family if target.facts is None else family & frozenset(target.facts.reads)
 
 
-class _Model(msgspec.Struct):
-    id: str
-
-
-class _Models(msgspec.Struct):
-    data: list[_Model] = []
+def _usable(routes: Routes) -> list[str]:
+    return [info.name for info in catalog.PROVIDERS if routes.key(info)[0] or not info.key_variables]
 
 
 def _used_ids(request: Request) -> Iterator[str]:

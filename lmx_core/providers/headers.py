@@ -1,4 +1,4 @@
-"""Which response headers a host wants to see of each attempt, and which nobody gets to see (LL-12, EVT-23).
+"""Which headers a host adds to its requests (GW-2), which of an answer it sees, and which nobody gets to see (LL-12, EVT-23).
 
 Nothing is shown unless it was asked for by name: headers of a gateway name accounts, machines and routes. One that carries a
 credential is not shown even then, for an event is logged by whoever subscribes.
@@ -7,7 +7,7 @@ credential is not shown even then, for an event is logged by whoever subscribes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -52,3 +52,52 @@ def disclosed(names: Sequence[str], model_header: str | None) -> Disclosed:
         raise ConfigError("response_headers= takes a list of header names, such as ['x-request-id']")
     lowered = tuple(dict.fromkeys(name.lower() for name in names))
     return Disclosed(names=lowered, model_header=None if model_header is None else model_header.lower())
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes out beside an adapter's own headers: `explicit` ones, which stand in the place of any of the same name, and
+    those of the active trace, which never do."""
+
+    explicit: dict[str, str] = {}
+    trace: Callable[[], dict[str, str]] | None = None
+
+    def over(self, own: Mapping[str, str], *, traced: bool = True) -> dict[str, str]:
+        """`own` with what is added. Names are compared without their case; `traced` False leaves the trace out."""
+        trace = self.trace() if traced and self.trace is not None else {}
+        sent: dict[str, tuple[str, str]] = {}
+        for headers in (trace, own, self.explicit):
+            sent |= {name.lower(): (name, value) for name, value in headers.items()}
+        return dict(sent.values())
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Their values, and what follows a scheme such as `Basic`."""
+        told = [value for name, value in self.explicit.items() if _CREDENTIAL.search(name.lower())]
+        return (*told, *(value.rpartition(" ")[2] for value in told))
+
+    def __repr__(self) -> str:
+        return "Added"
+
+
+NOTHING = Added()
+
+
+def added(explicit: object, *, propagate: bool) -> Added:
+    """Raises ConfigError for what are no headers, and for a trace without OpenTelemetry. Its message holds no value."""
+    if not isinstance(explicit, Mapping) or not all(_is_header(name, value) for name, value in explicit.items()):
+        raise ConfigError("request_headers= takes a dict of header names and values, all text on one line")
+    return Added(explicit=dict(explicit), trace=_active_trace() if propagate else None)
+
+
+def _is_header(name: object, value: object) -> bool:
+    if not isinstance(name, str) or not isinstance(value, str) or _NAME.fullmatch(name) is None:
+        return False
+    return value.isascii() and value.isprintable()
+
+
+def _active_trace() -> Callable[[], dict[str, str]]:
+    try:
+        from lmx_core.otel import trace_headers
+    except ImportError:
+        raise ConfigError("propagate_trace_context= needs OpenTelemetry: pip install 'lmx[otel]'") from None
+    return trace_headers

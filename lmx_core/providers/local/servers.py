@@ -19,7 +19,7 @@ from lmx_core.providers.failures import AttemptFailed
 from lmx_core.providers.http import Http
 from lmx_core.providers.local import failures
 from lmx_core.providers.local.start import Ended, Running, Starter, still_runs
-from lmx_core.providers.local.weights import NoModel, Weights, find
+from lmx_core.providers.local.weights import DEMO, NoModel, Weights, find, is_demo_installed
 from lmx_core.tasks import run_in_thread
 
 START_MS = 180_000
@@ -75,6 +75,10 @@ class Servers:
         except NoModel:
             return {}
         return {"context_window": self._window(weights), "small": weights.size < SMALL_BYTES}
+
+    def installed(self) -> list[str]:
+        """Specs of the models that can be asked without naming a file."""
+        return [f"local:{DEMO}"] if is_demo_installed() and self._starter.can_start() else []
 
     async def serve(self, model: str) -> Running:
         """The server of a model, started if there is none. Raises AttemptFailed."""
