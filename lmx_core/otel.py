@@ -31,13 +31,15 @@ SPANS = {
     "provider": "provider.request",
     "tool": "tool.call",
     "compaction": "compaction",
+    "admission": "provider_limiter.wait",
 }
 """The kinds of span there are, each with what it is made from."""
 
 _OPERATIONS = {"session.prompt": "invoke_agent", "provider.request": "chat", "tool.call": "execute_tool"}
+_PLAIN_NAMES = {"provider_limiter.wait": "admission"}
 _SUBJECTS = {"provider.request": "model", "tool.call": "tool_name"}
 """What a span's name says besides its operation."""
-_IDS = {"provider.request": "request_id", "tool.call": "call_id"}
+_IDS = {"provider.request": "request_id", "provider_limiter.wait": "request_id", "tool.call": "call_id"}
 """What tells apart those that run side by side in one session."""
 _ATTRIBUTES = {
     "session_id": "gen_ai.conversation.id",
@@ -175,7 +177,7 @@ def _key(what: str, metadata: dict[str, Scalar]) -> Key:
 
 
 def _name(what: str, metadata: dict[str, Scalar]) -> str:
-    operation = _OPERATIONS.get(what, what)
+    operation = _OPERATIONS.get(what) or _PLAIN_NAMES.get(what, what)
     subject = metadata.get(_SUBJECTS.get(what, ""))
     return operation if subject is None else f"{operation} {subject}"
 

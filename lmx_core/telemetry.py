@@ -38,6 +38,7 @@ _SPANS = {
     "session.prompt": _PAIR,
     "turn": _PAIR,
     "provider.request": _WITH_EXCEPTION,
+    "provider_limiter.wait": _WITH_EXCEPTION,
     "tool.call": _PAIR,
     "compaction": _PAIR,
 }

@@ -21,7 +21,7 @@ from lmx_core.providers import base as providers
 from lmx_core.providers.admission import Admitted, Limits
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
-from lmx_core.session.telling import Heard, of_model, of_session
+from lmx_core.session.telling import Heard, of_model, of_session, waited
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
 from lmx_core.tools import run as tools
@@ -106,14 +106,12 @@ class InlineEffectHost:
         if self._limits is None:
             await attempt(sent, progress)
             return
-        await providers.run(
-            Admitted(self._provider, self._limits, self._limits.estimate(request), send=attempt), sent, progress
-        )
+        waiting = partial(waited, self._telemetry, _facts(key, request))
+        admitted = Admitted(self._provider, self._limits, self._limits.estimate(request), send=attempt, waiting=waiting)
+        await providers.run(admitted, sent, progress)
 
     async def _attempt(self, key: EffectKey, request: Request, progress: Progress) -> None:
-        id = request.context.get("request_id")
-        facts = {**of_session(key.session_id), "request_id": id, **of_model(request.model)}
-        span = self._telemetry.start("provider.request", facts)
+        span = self._telemetry.start("provider.request", _facts(key, request))
         try:
             await providers.run(self._provider, request, Heard(span, progress) if span else progress)
         finally:
@@ -169,6 +167,12 @@ class InlineEffectHost:
             case point:
                 assert point in OBSERVED
                 return await self._hooks.observe(point, hook.value, context)
+
+
+def _facts(key: EffectKey, request: Request) -> dict[str, object]:
+    """What telemetry may say of a request."""
+    id = request.context.get("request_id")
+    return {**of_session(key.session_id), "request_id": id, **of_model(request.model)}
 
 
 def _outcome(task: asyncio.Task[Any]) -> EffectOutcome:

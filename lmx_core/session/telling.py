@@ -7,17 +7,18 @@ a trace's span for instance, is current in the provider's, the tools' and the ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from lmx_core.errors import CompactionFailed, ConfigError, Failure, HookDenied, HookFailed
+from lmx_core.errors import AdmissionRefused, CompactionFailed, ConfigError, Failure, HookDenied, HookFailed
 from lmx_core.providers.base import parse_spec
 from lmx_core.request import Done, Error, ProviderEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from lmx_core.session.inbox import Work
 from lmx_core.session.prompt.end import End, Ended, Interrupted
-from lmx_core.telemetry import Span
+from lmx_core.telemetry import Span, Telemetry
 from lmx_core.turn.effects import Finished, RunTools
 
 if TYPE_CHECKING:
@@ -34,6 +35,24 @@ def watched(actor: Actor, work: Work, what: str, **facts: object) -> Iterator[Sp
         span.stop(**of_error(error))
         raise
     span.stop()
+
+
+@contextmanager
+def waited(telemetry: Telemetry, facts: Mapping[str, object]) -> Iterator[None]:
+    """Tells of a request that waits for its limiter, which its body does."""
+    span = telemetry.start("provider_limiter.wait", facts)
+    try:
+        yield
+    except AdmissionRefused as refused:
+        span.exception(**of_failure(refused.failure))
+        raise
+    except asyncio.CancelledError:
+        span.stop(outcome="cancelled")
+        raise
+    except Exception:
+        span.exception(outcome="crashed")
+        raise
+    span.stop(outcome="ok")
 
 
 def of_session(id: str) -> dict[str, object]:

@@ -15,6 +15,8 @@ from support.marked import ENDINGS, MARK, marked_session
 from support.sessions import Echo, Gate, world
 
 from lmx_core import ConfigError, Deny, Failure, MemoryStore, Runtime, Scripted, StoreError, run
+from lmx_core.errors import AdmissionRefused
+from lmx_core.providers.admission import Lease
 from lmx_core.providers.scripted import complete, error, tool_call
 from lmx_core.request import Done, TextDelta
 from lmx_core.session import inline
@@ -22,13 +24,20 @@ from lmx_core.telemetry import EVENTS, METADATA_KEYS, Telemetry
 
 TOLD = """
     lmx.compaction.start lmx.compaction.stop lmx.provider.first_delta lmx.provider.request.exception
-    lmx.provider.request.start lmx.provider.request.stop lmx.session.cancel lmx.session.prompt.start
+    lmx.provider.request.start lmx.provider.request.stop lmx.provider_limiter.wait.exception
+    lmx.provider_limiter.wait.start lmx.provider_limiter.wait.stop lmx.session.cancel lmx.session.prompt.start
     lmx.session.prompt.stop lmx.tool.call.start lmx.tool.call.stop lmx.turn.start lmx.turn.stop
 """.split()
 KEYS = """
     assessed_by call_id child_id definition_id entry_id group_id kind model outcome provider reason_category request_id
     root_session_id session_id stop_reason tool_name
 """.split()
+
+
+ASKED = """
+    provider_limiter.wait.start provider_limiter.wait.stop provider.request.start provider.first_delta provider.request.stop
+""".split()
+"""What is told of a request that is answered in words."""
 
 
 class Ear:
@@ -195,11 +204,10 @@ async def test_te_1_a_prompt_is_told_from_its_start_to_its_stop():
         w.runtime.telemetry.attach(ear := Ear())
         await w.session.await_prompt("go")
         requests, id = [entry["id"] for entry in w.of("request")], w.session.id
-    asked = ["provider.request.start", "provider.first_delta", "provider.request.stop"]
     assert ear.names == [
         "session.prompt.start",
-        *("turn.start", *asked, "tool.call.start", "tool.call.stop", "turn.stop"),
-        *("turn.start", *asked, "turn.stop"),
+        *("turn.start", *ASKED, "tool.call.start", "tool.call.stop", "turn.stop"),
+        *("turn.start", *ASKED, "turn.stop"),
         "session.prompt.stop",
     ]
     assert all(m["session_id"] == m["root_session_id"] == id for _, _, m in ear.heard)
@@ -238,7 +246,7 @@ async def test_te_1_a_compaction_and_its_request_are_told():
         await w.session.compact()
     assert ear.names == [
         "compaction.start",
-        *("provider.request.start", "provider.first_delta", "provider.request.stop"),
+        *ASKED,
         "compaction.stop",
     ]
     (end,) = ear.of("compaction.stop")
@@ -295,6 +303,67 @@ async def test_te_1_a_prompt_that_does_not_begin_is_told_too(hook, outcome):
             await w.session.prompt("go")
     assert ear.names == ["session.prompt.start", "session.prompt.stop"]
     assert ear.of("session.prompt.stop")[0]["outcome"] == outcome
+
+
+class Turnstile:
+    """A limiter that opens when it is told to, refuses, or breaks."""
+
+    def __init__(self, error: Exception | None = None):
+        self.error, self.opened = error, asyncio.Event()
+
+    async def checkout(self, key, root_id, estimated_tokens):
+        if self.error is not None:
+            raise self.error
+        await self.opened.wait()
+        return Lease(key=key, root_id=root_id, estimated_tokens=estimated_tokens)
+
+    def reconcile(self, lease, actual_tokens): ...
+    def release(self, lease): ...
+    def penalize(self, key, retry_after_ms): ...
+
+
+@pytest.mark.asyncio
+async def test_te_1_a_request_that_waits_for_the_limiter_is_told_before_it_begins():
+    limiter = Turnstile()
+    async with world([complete("done")], provider_limiter=limiter) as w:
+        w.runtime.telemetry.attach(ear := Ear())
+        await w.session.prompt("go")
+        await w.until(lambda: "provider_limiter.wait.start" in ear.names)
+        assert "provider.request.start" not in ear.names
+        limiter.opened.set()
+        await w.until(lambda: "session.prompt.stop" in ear.names)
+    order = [name for name in ear.names if name.startswith("provider")]
+    assert order[:3] == ["provider_limiter.wait.start", "provider_limiter.wait.stop", "provider.request.start"]
+    (waited,), (asked,) = ear.of("provider_limiter.wait.stop"), ear.of("provider.request.stop")
+    assert waited["outcome"] == "ok" and waited["request_id"] == asked["request_id"]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("error", "outcome", "category"),
+    [
+        (AdmissionRefused(Failure(code="no", message=MARK, category="quota")), "error", "quota"),
+        (ValueError(MARK), "crashed", None),
+    ],
+)
+async def test_te_1_a_limiter_that_lets_nothing_pass_is_an_exception(error, outcome, category):
+    async with world([], provider_limiter=Turnstile(error), provider_retry=False) as w:
+        w.runtime.telemetry.attach(ear := Ear())
+        assert (await w.session.await_prompt("go")).stop_reason == "error"
+    (told,) = ear.of("provider_limiter.wait.exception")
+    assert (told["outcome"], told.get("reason_category")) == (outcome, category)
+    assert "provider.request.start" not in ear.names
+
+
+@pytest.mark.asyncio
+async def test_te_1_a_wait_given_up_has_an_end():
+    async with world([], provider_limiter=Turnstile()) as w:
+        w.runtime.telemetry.attach(ear := Ear())
+        await w.session.prompt("go")
+        await w.until(lambda: "provider_limiter.wait.start" in ear.names)
+        await w.session.cancel()
+        await w.until(lambda: "provider_limiter.wait.stop" in ear.names)
+    assert ear.of("provider_limiter.wait.stop")[0]["outcome"] == "cancelled"
 
 
 class Full(MemoryStore):
@@ -397,7 +466,7 @@ def test_te_2_no_word_of_a_session_reaches_a_handler(ending, calls, compacts):
     asyncio.run(marked_session(ending, calls, compacts=compacts, attach=lambda runtime: runtime.telemetry.attach(ear)))
     assert "session.prompt.stop" in ear.names and ("turn.stop" in ear.names or ending == "a hook refuses the prompt")
     assert ("compaction.stop" in ear.names) is compacts or ending != "answered"
-    assert MARK.lower() not in repr(ear.heard).lower()
+    assert [told for told in ear.heard if MARK.lower() in repr(told).lower()] == []
 
 
 # -- its cost
