@@ -32,6 +32,7 @@ from lmx_core.clock import SystemClock, deadline
 from lmx_core.extensions import EnvironmentContext, Permissions, Workspace, coding
 from lmx_core.permissions import Handle
 from lmx_core.providers.catalog import PROVIDERS, through_litellm
+from lmx_core.providers.model_catalog import provider_options
 from lmx_core.tasks import run_in_thread
 
 _OLLAMA = "ollama:"
@@ -63,6 +64,7 @@ class SessionFactory:
             base_url=settings.get("base_url"),
             environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
             cost_estimate="realistic",
+            **provider_options(),
         )
         self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)

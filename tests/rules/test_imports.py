@@ -17,6 +17,7 @@ SUBMODULES = {
     "lmx_core.names",
     "lmx_core.permissions",
     "lmx_core.providers.catalog",
+    "lmx_core.providers.model_catalog",
     "lmx_core.providers.scripted",
     "lmx_core.tasks",
     "lmx_core.testing",
