@@ -96,12 +96,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_withheld(self, names: Sequence[str]) -> Settings:
         """The same where the tools of these names are withheld."""
-        return self._settled_anew(
-            msgspec.structs.replace(self.options, tools=list(self.tools), disabled_tools=list(names))
-        )
+        return self._settled_anew(msgspec.structs.replace(self.options, disabled_tools=list(names)))
 
     def _settled_anew(self, options: Options) -> Settings:
-        return msgspec.structs.replace(settle(options, self.model), environment=self.environment)
+        return msgspec.structs.replace(settle(options, self.chosen), model=self.model, environment=self.environment)
 
 
 def settle(options: Options, model: str) -> Settings:

@@ -96,7 +96,8 @@ async def test_met_10_in_an_empty_conversation_the_question_is_all_that_is_sent(
 async def test_met_10_it_is_billed_and_moves_no_window():
     """MET-10, BU-1: spend and requests count it; where the conversation stands in its window does not change."""
     paid = Usage(input_tokens=50, output_tokens=9, cost_usd=0.5)
-    async with world([complete("one", usage=paid), complete("title", usage=paid), complete("two", usage=paid)]) as w:
+    more = Usage(input_tokens=70, output_tokens=3, cost_usd=0.5)
+    async with world([complete("one", usage=paid), complete("title", usage=more), complete("two", usage=paid)]) as w:
         await prompt(w.session, "first")
         before = await w.session.info()
         answer = await w.session.aside(TITLE)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from support.sessions import OBJECT, Gate, world
 
 from lmx_core import ConfigError, Conflict, DocumentTooLarge, SessionDown, Usage, fork
-from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.providers.scripted import Delay, complete, tool_call
+from lmx_core.request import Done, ToolCallReady
 from lmx_core.session.documents import DOCUMENT_BYTES, Document
 from lmx_core.testing import assert_valid_transcript, prompt
 
@@ -111,19 +112,28 @@ async def test_met_24_metered_usage_counts_whatever_becomes_of_the_document():
 
 
 @pytest.mark.asyncio
-async def test_met_24_usage_of_a_document_does_not_pay_for_a_request_in_flight():
-    """BU-5: the request that nobody answered stays of unknown cost, in the session and in the prompt's own sum."""
+@pytest.mark.parametrize("while_it", ["is asked", "is answered"])
+async def test_met_24_usage_of_a_document_does_not_pay_for_a_request_in_flight(while_it: str):
+    """BU-5: the request whose usage never came stays of unknown cost, in the session and in the prompt's own sums."""
     gate = Gate()
-    script = [tool_call("gate", id="g", usage=Usage(cost_usd=0.5)), complete("ok", usage=Usage(cost_usd=None))]
+    unbilled = [Delay(5_000), ToolCallReady(id="g", name="gate"), Done("tool_calls")]
+    script = [unbilled, complete("ok", usage=Usage(cost_usd=0.5))]
     async with world(script, tools=[gate]) as w:
-        done = asyncio.ensure_future(w.session.await_prompt("go"))
+        done = w.runtime.spawn(w.session.await_prompt("go"), kind="test", id="prompt")
+        await w.until(lambda: w.provider.requests)
+        if while_it == "is asked":
+            await w.session.put_document("d", 0, 1, usage={"cost_usd": 0.25})
+            assert (await w.session.info()).spent_usd == 0.25
+        await w.clock.advance(5_000)
         await w.until(lambda: gate.began)
-        await w.session.put_document("d", 0, 1, usage={"cost_usd": 0.25})
-        assert (await w.session.info()).spent_usd == 0.75
+        if while_it == "is answered":
+            await w.session.put_document("d", 0, 1, usage={"cost_usd": 0.25})
+        assert (await w.session.info()).spent_usd is None
         gate.open("g")
         assert (await done).usage.cost_usd is None
         evidence = w.of("run_evidence")[-1]
         assert evidence["cost"] == {"completeness": "unknown", "usd": None}
+        assert evidence["usage"]["completeness"] == "partial"
 
 
 @pytest.mark.asyncio

@@ -100,6 +100,17 @@ async def test_met_9_of_a_file_that_was_cut_only_what_was_shown_counts(tmp_path:
         assert await w.session.refresh() == 1
 
 
+async def test_met_9_a_file_that_had_less_room_than_it_would_have_now_is_the_same(tmp_path: Path):
+    """MET-9, AT-3: the fourth of four long files was cut by what a prompt may hold."""
+    for n in range(4):
+        (tmp_path / f"{n}.txt").write_text("\n".join(f"line {n} {line}" for line in range(FILE_BYTES // 5)))
+    async with world([complete("1")], cwd=tmp_path) as w:
+        await prompt(w.session, "@0.txt @1.txt @2.txt @3.txt")
+        sizes = [len(attached["text"]) for attached in w.of("user")[0]["attachments"]]
+        assert sizes[3] < sizes[0] / 2
+        assert await w.session.refresh() == 0
+
+
 async def test_met_9_images_and_directories(tmp_path: Path):
     """MET-9: images by their bytes, directories by their names; what the model cannot read is no change of the file."""
     (tmp_path / "i.png").write_bytes(PNG)
