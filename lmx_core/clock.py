@@ -23,7 +23,10 @@ class Handle(Protocol):
 
 @runtime_checkable
 class Clock(Protocol):
-    """`now_ms()` is wall-clock milliseconds since the epoch; `call_later` runs a callback on the loop after `ms`."""
+    """`now_ms()` is wall-clock milliseconds since the epoch; `call_later` runs a callback on the loop after `ms`.
+
+    It may also have `steady_ms()`, milliseconds since any moment that never jump; see `steady_ms` below.
+    """
 
     def now_ms(self) -> int: ...
 
@@ -36,8 +39,19 @@ class SystemClock:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
+    def steady_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
     def call_later(self, ms: float, callback: Callable[[], Any]) -> Handle:
         return asyncio.get_running_loop().call_later(ms / 1_000, callback)
+
+
+def steady_ms(clock: Clock) -> int:
+    """What to measure durations with. The time of day jumps, when it is set right or summer ends: measured by it, a stream that
+    has stalled is taken for alive for hours, or one that flows for stalled. A clock that has no other is asked for that.
+    """
+    steady: int = getattr(clock, "steady_ms", clock.now_ms)()
+    return steady
 
 
 class _ManualTimer:
@@ -141,12 +155,12 @@ class Deadline:
         self._start()
 
     def _start(self) -> None:
-        self._since = self._clock.now_ms()
+        self._since = steady_ms(self._clock)
         if self._left != FOREVER:
             self._handle = self._clock.call_later(self._left, self._fire)
 
     def _fire(self) -> None:
-        remaining = self._left - (self._clock.now_ms() - self._since)
+        remaining = self._left - (steady_ms(self._clock) - self._since)
         if remaining > 0 and self._restarted:
             self._restarted = False
             self._handle = self._clock.call_later(remaining, self._fire)
@@ -155,14 +169,14 @@ class Deadline:
         self._expire()
 
     def restart(self) -> None:
-        self._left, self._since, self._restarted = self._whole, self._clock.now_ms(), True
+        self._left, self._since, self._restarted = self._whole, steady_ms(self._clock), True
 
     def pause(self) -> None:
         self._paused += 1
         if self._paused == 1 and self._handle is not None and not self.expired:
             self._handle.cancel()
             self._handle = None
-            self._left = max(0.0, self._left - (self._clock.now_ms() - self._since))
+            self._left = max(0.0, self._left - (steady_ms(self._clock) - self._since))
 
     def resume(self) -> None:
         self._paused -= 1

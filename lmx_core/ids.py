@@ -7,6 +7,7 @@ import re
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ULID_LENGTH = 26
+_ULID = re.compile(f"[0-7][{_ALPHABET}]{{{ULID_LENGTH - 1}}}")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 """What a session id may be: safe as a file name, with room for an ending, and as a word on a command line."""
 
@@ -14,10 +15,14 @@ SESSION_ID_TAKES = "1 to 200 of the characters A-Z a-z 0-9 _ -"
 
 
 class UlidFactory:
-    """Makes 26-character ULIDs: 48 bits of milliseconds, 80 random bits, and never one that sorts before the last."""
+    """Makes 26-character ULIDs: 48 bits of milliseconds, 80 random bits, and never one that sorts before the last.
 
-    def __init__(self) -> None:
-        self._last = 0
+    `after` is the newest id of an earlier factory: a clock that was set back meanwhile makes none that sorts before it. What is
+    no ULID is no such id.
+    """
+
+    def __init__(self, after: str = "") -> None:
+        self._last = _value(after) if _ULID.fullmatch(after) else 0
 
     def new(self, now_ms: int) -> str:
         value = (now_ms << 80) | int.from_bytes(os.urandom(10), "big")
@@ -35,11 +40,15 @@ def is_session_id(text: str) -> bool:
     return SESSION_ID.fullmatch(text) is not None
 
 
+def _value(ulid: str) -> int:
+    value = 0
+    for char in ulid:
+        value = value * 32 + _ALPHABET.index(char)
+    return value
+
+
 def timestamp_ms(ulid: str) -> int:
     """The moment a ULID was made, in ms since the epoch. Raises ValueError for what is none."""
     if len(ulid) != ULID_LENGTH:
         raise ValueError(f"not a ULID: {len(ulid)} characters")
-    value = 0
-    for char in ulid.upper():
-        value = value * 32 + _ALPHABET.index(char)
-    return value >> 80
+    return _value(ulid.upper()) >> 80

@@ -17,6 +17,7 @@ import msgspec
 
 from lmx_core.builtin.search import Listing, Root, find_root, list_files, run_command
 from lmx_core.calls import Effects, Policy, Result, Runtime, ToolContext
+from lmx_core.clock import steady_ms
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES
 from lmx_core.environment.globs import compile_glob
@@ -70,9 +71,9 @@ class Grep:
         query = _query(args)
         root, listing = await _files(args, context)
         found = _Found(query, root)
-        begun = context.clock.now_ms()
+        begun = steady_ms(context.clock)
         for command in _commands(query, listing):
-            left_ms = SEARCH_TIMEOUT_MS - (context.clock.now_ms() - begun)
+            left_ms = SEARCH_TIMEOUT_MS - (steady_ms(context.clock) - begun)
             if left_ms <= 0:
                 found.stopped = _unfinished(f"it took longer than {SEARCH_TIMEOUT_MS / 1_000:g} s")
                 break

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lmx_core import events
+from lmx_core.clock import steady_ms
 from lmx_core.errors import Failure
 from lmx_core.providers import base as providers
 
@@ -36,7 +37,7 @@ class Fallback:
 
     def begin(self) -> None:
         """A prompt begins: with the first model that does not rest, or the one in use where all do."""
-        settings, now = self._actor.settings, self._actor.clock.now_ms()
+        settings, now = self._actor.settings, steady_ms(self._actor.clock)
         awake = [model for model in self.models if self._resting.get(model, 0) <= now]
         if awake and awake[0] != settings.model and settings.model in self.models:
             self._use(awake[0], reason="restored")
@@ -62,7 +63,7 @@ class Fallback:
     def switch(self, model: str, failure: Failure) -> None:
         """Asks `model` from now on; the one in use has failed so."""
         failed = self._actor.settings.model
-        self._resting[failed] = self._actor.clock.now_ms() + max(REST_MS, failure.retry_after_ms or 0)
+        self._resting[failed] = steady_ms(self._actor.clock) + max(REST_MS, failure.retry_after_ms or 0)
         self._use(model, reason=failure.category, message=failure.message)
 
     def _use(self, model: str, *, reason: str, message: str = "") -> None:

@@ -51,7 +51,7 @@ class Ledger:
     ):
         self.session_id = session_id
         self._store, self._emit, self._clock = store, emit, clock
-        self._ids = UlidFactory()
+        self._ids = UlidFactory(after=history[-1].id if history else "")
         self._compactor = Compactor(history) if dedup else None
         self.entries: list[Entry] = []
         self.projection = projection

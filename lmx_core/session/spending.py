@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lmx_core.clock import steady_ms
 from lmx_core.context.window import total_input
 from lmx_core.request import Forecast, Request
 from lmx_core.session.inbox import Work
@@ -36,12 +37,12 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 class Spending:
     def __init__(self, actor: Actor):
-        self._actor, self._started_ms = actor, actor.clock.now_ms()
+        self._actor, self._started_ms = actor, steady_ms(actor.clock)
 
     async def budget(self) -> Budget:
         actor, options = self._actor, self._actor.settings.options
         allowed = options.deadline_ms
-        left = None if allowed is None else max(0, int(self._started_ms + allowed - actor.clock.now_ms()))
+        left = None if allowed is None else max(0, int(self._started_ms + allowed - steady_ms(actor.clock)))
         return Budget(
             spent_usd=actor.ledger.spent.cost_usd,
             max_cost_usd=options.max_cost_usd,

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lmx_core.calls import Descriptor, Outcome, Result, Tool, ToolCall, ToolContext
-from lmx_core.clock import Deadline, deadline
+from lmx_core.clock import Deadline, deadline, steady_ms
 from lmx_core.errors import ConfigError, LmxError, ToolError, for_log
 from lmx_core.messages import Messages
 from lmx_core.tasks import run_apart, run_in_thread
@@ -76,14 +76,14 @@ async def run(
     """
     if context.environment is None:
         raise ConfigError("a ToolContext needs an environment; nothing falls back to the local machine")
-    begun = context.clock.now_ms()
+    begun = steady_ms(context.clock)
     attempt = _Attempt(catalog, hooks, call, context, emit, messages or Messages())
     try:
         outcome = await attempt.run()
     finally:
         attempt.open = False
     return msgspec.structs.replace(
-        outcome, duration_ms=context.clock.now_ms() - begun, descriptor_digest=catalog.digest(call.name)
+        outcome, duration_ms=steady_ms(context.clock) - begun, descriptor_digest=catalog.digest(call.name)
     )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable
 
-from lmx_core.clock import FOREVER, Clock, Handle, SystemClock
+import msgspec
+
+from lmx_core.clock import FOREVER, Clock, Handle, SystemClock, steady_ms
 from lmx_core.errors import AdmissionRefused, ConfigError, Failure
 from lmx_core.providers.admission.base import Lease
 from lmx_core.providers.admission.domain import Domain, Load
@@ -77,24 +79,25 @@ class ProviderLimiter:
 
     def release(self, lease: Lease) -> None:
         if (domain := self._domains.get(lease.key)) is not None:
-            domain.end(lease, self._clock.now_ms())
+            domain.end(lease, steady_ms(self._clock))
             self._serve(lease.key)
 
     def penalize(self, key: Hashable, retry_after_ms: float) -> None:
         """Nothing is granted before that has passed; what is under way goes on."""
-        self._domain(key).penalize(retry_after_ms, self._clock.now_ms())
+        self._domain(key).penalize(retry_after_ms, steady_ms(self._clock))
         self._serve(key)
 
     def snapshot(self) -> dict[Hashable, Load]:
         """How busy each key is that was asked for (AD-8)."""
-        now_ms = self._clock.now_ms()
-        return {key: domain.load(now_ms) for key, domain in self._domains.items()}
+        now_ms = steady_ms(self._clock)
+        epoch_ms = self._clock.now_ms() - now_ms
+        return {key: _since_the_epoch(domain.load(now_ms), epoch_ms) for key, domain in self._domains.items()}
 
     # -- one key
 
     def _domain(self, key: Hashable) -> Domain:
         if (domain := self._domains.get(key)) is None:
-            now_ms = self._clock.now_ms()
+            now_ms = steady_ms(self._clock)
             if len(self._domains) >= MANY_KEYS:
                 self._domains = {k: d for k, d in self._domains.items() if not d.is_as_new(now_ms)}
             domain = self._domains[key] = Domain(
@@ -104,7 +107,7 @@ class ProviderLimiter:
 
     def _serve(self, key: Hashable) -> None:
         """Lets go who may go now, and sets the key's one timer for the next."""
-        domain, now_ms = self._domains[key], self._clock.now_ms()
+        domain, now_ms = self._domains[key], steady_ms(self._clock)
         while (lease := domain.grant(now_ms)) is not None:
             ready = self._waiting.pop(lease)
             if ready.cancelled():  # its task was cancelled and has not run since
@@ -120,7 +123,7 @@ class ProviderLimiter:
         """Its task was cancelled: while it waited, or after the lease was granted and before it could be used."""
         domain = self._domains[lease.key]
         self._waiting.pop(lease, None)
-        _undo(domain, lease, self._clock.now_ms())
+        _undo(domain, lease, steady_ms(self._clock))
         self._serve(lease.key)
 
     # -- the loop
@@ -165,3 +168,9 @@ def _too_large(estimate: int, limit: int, interval_ms: int) -> Failure:
         ),
         retryable=False,
     )
+
+
+def _since_the_epoch(load: Load, epoch_ms: int) -> Load:
+    """As a host compares it: domains reckon in time that does not jump."""
+    until = None if load.blocked_until is None else load.blocked_until + epoch_ms
+    return msgspec.structs.replace(load, blocked_until=until)
