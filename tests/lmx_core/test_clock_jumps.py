@@ -76,6 +76,22 @@ async def test_an_idle_limit_counts_what_really_passed(jump):
 
 
 @JUMPS
+async def test_a_limit_that_was_held_has_left_what_it_had(jump):
+    """DI-4, TK-4"""
+    jumpy, fired = Jumpy(), []
+    timer = clock.Deadline(jumpy, 10_000, lambda: fired.append(True))
+    await jumpy.advance(3_000)
+    jumpy.wrong = jump
+    timer.pause()
+    await jumpy.advance(50_000)
+    timer.resume()
+    await jumpy.advance(6_999)
+    assert not fired
+    await jumpy.advance(1)
+    assert fired
+
+
+@JUMPS
 async def test_a_call_that_waited_for_a_person_has_the_time_it_had(jump):
     """DI-4, TK-4: neither used up nor multiplied by what the clock did meanwhile."""
 
@@ -167,8 +183,9 @@ async def test_a_provider_that_asked_to_be_left_alone_is_left_alone_as_long_as_i
     """AD-6, AD-8, TK-4: and a host is told until when by the clock on its wall."""
     jumpy = Jumpy()
     limiter = ProviderLimiter(clock=jumpy)
-    limiter.penalize("key", 60_000)
     jumpy.wrong = jump
+    limiter.penalize("key", 60_000)
+    jumpy.wrong = 0
     await jumpy.advance(59_999)
     assert limiter.snapshot()["key"].blocked_until == jumpy.now_ms() + 1
     await jumpy.advance(1)
