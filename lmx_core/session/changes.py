@@ -138,7 +138,7 @@ async def _put_in_force(actor: Actor, changed: Settings) -> list[str]:
     notice = actor.messages.tools_changed(changed.catalog.names)
     previous, actor.settings = actor.settings.catalog.names, changed
     actor.remount()
-    await actor.record_settings()
+    await actor.ledger.append("session", changed.record())  # also where tools without a reference took each other's place
     await actor.ledger.append("system", {"text": notice})
     return previous
 

@@ -101,13 +101,14 @@ _BESIDE = frozenset({"session", "system", "harness_snapshot", "run_evidence", "e
 def ends_in_failure(entries: Sequence[Entry]) -> bool:
     """Whether a provider's failure is where the conversation stands, so that asking again may go on with it (MET-6).
 
-    Settings, summaries and asides since then change nothing about that.
+    Settings, summaries, asides and follow-ups that a hook refused since then change nothing about that.
     """
     for entry in reversed(entries):
         if entry.type == "compaction" and entry.payload.get("summary") is None:
             return False  # what was to be asked is not sent any more
-        of_a_summary = entry.payload.get("kind") == "compaction" or "trigger" in entry.payload
-        if entry.type in _BESIDE or of_a_summary or is_aside(entry):
+        of_a_summary = "trigger" in entry.payload
+        of_no_turn = entry.type == "request" and entry.payload.get("kind", "turn") != "turn"
+        if entry.type in _BESIDE or of_a_summary or of_no_turn or is_aside(entry) or "follow_up" in entry.payload:
             continue
         return entry.type == "error" and entry.payload.get("request_id") is not None
     return False

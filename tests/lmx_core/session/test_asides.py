@@ -19,6 +19,7 @@ from lmx_core import (
     HookDenied,
     MemoryStore,
     Messages,
+    NothingToRetry,
     Rewrite,
     SessionDown,
     Usage,
@@ -327,3 +328,30 @@ async def test_a_turn_of_the_conversation_is_none_of_an_aside():
     answered = {"content": [{"type": "text", "text": "a"}]}
     entries = [entry(0, "assistant", **answered), entry(1, "assistant", aside="title", **answered)]
     assert turn_ends([*entries, entry(2, "assistant", **answered)]) == [1, 3]
+
+
+async def test_met_6_met_10_a_failed_prompt_can_be_asked_again_after_an_aside_and_a_failed_aside_cannot():
+    script = [error("broken"), complete("title"), complete("at last"), error("broken")]
+    async with world(script, provider_retry=False) as w:
+        told = w.session.subscribe()
+        assert (await prompt(w.session, "first")).stop_reason == "error"
+        await w.session.aside(TITLE)
+        told.get_nowait_all()
+        await w.session.retry()
+        assert (await collect(told, events.Finished))[-1].stop_reason == "stop"
+        assert texts(w.provider.requests[2]) == ["first"]
+        assert (await w.session.aside(TITLE)).stop_reason == "error"
+        with pytest.raises(NothingToRetry):
+            await w.session.retry()
+
+
+async def test_met_6_met_4_a_follow_up_that_a_hook_refused_does_not_stand_in_the_way_of_a_retry():
+    hooks = [("user_prompt", lambda text, context: Deny("no") if text == "second" else Allow())]
+    async with world([error("broken"), complete("at last")], provider_retry=False, hooks=hooks) as w:
+        told = w.session.subscribe()
+        await prompt(w.session, "first")
+        await w.session.follow_up("second")
+        await collect(told, events.FollowUpDropped)
+        await w.session.retry()
+        await collect(told, events.Finished)
+        assert texts(w.provider.requests[1]) == ["first"]

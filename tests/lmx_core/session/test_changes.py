@@ -98,6 +98,7 @@ async def test_met_19_the_calls_of_the_new_tools_are_run_and_those_of_the_old_ar
     async with world(script, tools=[Echo()]) as w:
         await w.session.set_tools([Named("mine")])
         await prompt(w.session, "go")
+        assert w.types()[:3] == ["session", "session", "system"]
         assert {r["name"]: r["outcome"] for r in w.of("tool_result")} == {"mine": "ok", "echo": "unavailable"}
 
 
