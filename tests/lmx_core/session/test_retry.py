@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions import Echo, World, world
 
-from lmx_core import Deny, Failure, Usage, events
+from lmx_core import Busy, Deny, Failure, NothingToRetry, Usage, events
 from lmx_core.providers.scripted import complete, error, http_error, interrupted, stream_timeout, tool_call
 from lmx_core.request import Done, ToolCallDelta, UsageReport
 from lmx_core.testing import assert_valid_transcript, collect
@@ -217,3 +217,97 @@ async def test_a_failure_without_a_cure_ends_at_once():
     async with world([error(odd)]) as w:
         told = await play(w)
         assert told[-1].stop_reason == "error" and not retries(told)
+
+
+# --- retry(): asked again by hand ----------------------------------------------------------------------------------------
+
+
+async def once_more(w: World) -> list[events.Event]:
+    async with w.session.subscribe() as heard:
+        await w.session.retry()
+        return await collect(heard, events.Finished)
+
+
+async def test_met_6_what_a_failure_ended_is_asked_again_from_the_transcript():
+    """MET-6: a prompt of its own without words; the person's stand once, the failed answer is not sent."""
+    script = [tool_call("echo", {"text": "x"}), interrupted("half"), complete("whole")]
+    async with world(script, tools=[Echo()], provider_retry=False) as w:
+        assert (await play(w))[-1].stop_reason == "error"
+        told = await once_more(w)
+        assert told[-1].stop_reason == "stop"
+        asked = w.provider.requests[-1].entries
+        assert [e.type for e in asked] == ["user", "assistant", "tool_result"] and "half" not in str(asked)
+        assert len(w.of("user")) == 1 and len(w.of("run_evidence")) == 2
+        assert_valid_transcript(w.entries)
+        with pytest.raises(NothingToRetry):
+            await w.session.retry()
+
+
+async def test_met_6_settings_and_summaries_in_between_change_nothing_about_it():
+    script = [*[complete("word " * 99)] * 6, http_error(503), complete("summary"), complete("whole")]
+    async with world(script, provider_retry=False, keep=0.3) as w:
+        for _ in range(7):
+            last = (await play(w))[-1]
+        assert last.stop_reason == "error"
+        await w.session.set_model("scripted:other")
+        await w.session.compact()
+        assert (await once_more(w))[-1].stop_reason == "stop"
+        assert w.provider.requests[-1].model == "scripted:other"
+
+
+async def test_met_6_a_resumed_session_may_try_again():
+    async with world([http_error(503)], provider_retry=False) as w:
+        await play(w)
+    async with world([complete("whole")], resume=w) as again:
+        assert (await once_more(again))[-1].stop_reason == "stop"
+
+
+async def test_met_6_there_is_nothing_to_retry_after_anything_else():
+    """MET-6: before the first prompt, after an answer, a limit, a cancel, and once the conversation was cleared."""
+    async with world([complete("fine"), http_error(503)], max_turns=1, provider_retry=False) as w:
+        for _ in range(2):
+            with pytest.raises(NothingToRetry):
+                await w.session.retry()
+            await play(w)
+        await w.session.clear()
+        with pytest.raises(NothingToRetry):
+            await w.session.retry()
+    async with world([tool_call("echo")], tools=[Echo()], max_turns=1) as w:
+        assert (await play(w))[-1].stop_reason == "max_turns"
+        with pytest.raises(NothingToRetry):
+            await w.session.retry()
+
+
+async def test_met_6_not_while_it_works_or_ends():
+    async with world([http_error(503), complete("ok")]) as w:
+        await w.session.prompt("go")
+        with pytest.raises(Busy):
+            await w.session.retry()
+        await w.session.cancel()
+        with pytest.raises(NothingToRetry):
+            await w.session.retry()
+
+
+async def test_ry_3_a_host_may_classify_failures_and_sees_the_original():
+    """RY-3: the typed failure itself; what it says wins over the shipped rule, `default` leaves it."""
+    seen = []
+
+    def classify(failure):
+        seen.append(failure)
+        return {402: "transient", 503: "fatal"}.get(failure.http_status, "default")
+
+    async with world([http_error(402, code="odd"), complete("ok")], provider_retry={"classify": classify}) as w:
+        assert (await play(w, 2_000))[-1].stop_reason == "stop"
+        assert (seen[0].code, seen[0].http_status) == ("odd", 402)
+    async with world([http_error(503)], provider_retry={"classify": classify}) as w:
+        assert (await play(w))[-1].stop_reason == "error" and len(w.provider.requests) == 1
+    async with world([http_error(500), complete("ok")], provider_retry={"classify": classify}) as w:
+        assert (await play(w, 2_000))[-1].stop_reason == "stop"
+
+
+async def test_ry_3_another_word_is_an_error_of_the_host():
+    async with world([http_error(503)], provider_retry={"classify": lambda failure: "perhaps"}) as w:
+        async with w.session.subscribe() as heard:
+            await w.session.prompt("go")
+            down = (await collect(heard, events.Down))[-1]
+        assert down.reason == "crashed"

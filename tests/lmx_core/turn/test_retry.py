@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmx_core.errors import Failure
+from lmx_core.errors import ConfigError, Failure
 from lmx_core.turn.retry import Policy, policy
 
 SERVER = Failure(code="http", message="x", category="server", http_status=503)
@@ -78,3 +78,28 @@ def test_ry_2_account_failures_are_never_retried_not_even_as_429(failure):
 def test_after_output_false_gives_up_what_had_begun():
     assert Policy(after_output=False).delay_ms(SERVER, attempt=1, after_output=True) is None
     assert Policy(after_output=False).delay_ms(SERVER, attempt=1, after_output=False) == 2_000
+
+
+def test_ry_3_a_hosts_word_is_one_of_three():
+    """RY-3: transient, fatal or default; anything else raises."""
+    account = Failure(code="http", message="x", http_status=403)
+    assert waits(account, classify=lambda _: "transient")[0] == 2_000
+    assert waits(SERVER, classify=lambda _: "fatal")[0] is None
+    assert waits(SERVER, classify=lambda _: "default")[0] == 2_000
+    assert waits(account, classify=lambda _: "default")[0] is None
+    for word in ("", None, True, "Transient"):
+        with pytest.raises(ConfigError, match="transient, fatal, default"):
+            waits(SERVER, classify=lambda _, word=word: word)
+
+
+def test_another_model_is_the_better_attempt_when_this_ones_are_used_up_or_it_asks_for_too_long():
+    def spent(failure: Failure, attempt: int = 1, **more: object) -> bool:
+        return Policy(**more).is_spent(failure, attempt=attempt, after_output=False)
+
+    def asks(ms: int) -> Failure:
+        return Failure(code="http", message="x", http_status=429, retry_after_ms=ms)
+
+    assert [spent(SERVER, n) for n in (1, 5, 6)] == [False, False, True]
+    assert [spent(asks(ms)) for ms in (60_000, 60_001)] == [False, True]
+    assert not spent(Failure(code="http", message="x", http_status=401), 6)
+    assert not Policy(after_output=False).is_spent(SERVER, attempt=6, after_output=True)
