@@ -8,16 +8,25 @@ one `Done` or `Error`, nothing after it) even for a provider that breaks it, so 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from lmx_core.errors import ConfigError, Failure, clean_message
+from lmx_core.errors import AdmissionRefused, ConfigError, Failure, clean_message
 from lmx_core.providers import catalog
-from lmx_core.request import Done, Error, ProviderEvent, Request, ToolSpec
+from lmx_core.request import Done, Error, ProviderEvent, Request, ToolSpec, UsageReport
 
 Emit = Callable[[ProviderEvent], None]
+
+News = UsageReport | Done | Error
+"""What is not a piece of the answer: what it came to, and its end."""
+Told = Callable[[News], None]
+_NEWS = (UsageReport, Done, Error)
+
+
+def nobody(event: News) -> None:
+    """Hears it."""
 
 
 @runtime_checkable
@@ -63,8 +72,21 @@ def parse_spec(text: str, *, known: Collection[str] | None = None) -> ModelSpec:
     return ModelSpec(provider, model)
 
 
-async def run(provider: Provider, request: Request, emit: Emit) -> None:
-    """Runs one attempt and makes sure of its ending.
+async def before(step: Awaitable[None], emit: Emit) -> bool:
+    """Whether what stands in front of a provider lets a request go; else why not is told, as an attempt that failed (PV-1)."""
+    try:
+        await step
+    except AdmissionRefused as refused:
+        emit(Error(refused.failure))
+    except Exception as error:  # noqa: BLE001 - PV-1: raising is equivalent to an Error event, whoever wrote what stands there
+        emit(Error(_crash(error)))
+    else:
+        return True
+    return False
+
+
+async def run(provider: Provider, request: Request, emit: Emit, *, told: Told = nobody) -> None:
+    """Runs one attempt and makes sure of its ending. `told` hears its usage and its end, after `emit`.
 
     A provider that raises has failed with `crashed`; one that returns without a terminal event, with `incomplete_stream`. What
     it emits after its terminal event, or after this function has returned, is dropped.
@@ -75,8 +97,12 @@ async def run(provider: Provider, request: Request, emit: Emit) -> None:
         nonlocal ended
         if ended:
             return
-        ended = isinstance(event, (Done, Error))
+        if not isinstance(event, _NEWS):
+            emit(event)
+            return
+        ended = not isinstance(event, UsageReport)
         emit(event)
+        told(event)
 
     try:
         await provider.run(request, relay)

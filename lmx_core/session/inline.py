@@ -18,7 +18,7 @@ from lmx_core.context.refresh import refresh
 from lmx_core.hooks.base import OBSERVED, HookChain, HookContext
 from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
-from lmx_core.providers.admission import Admitted, Limits
+from lmx_core.providers.admission import Limits, Passage
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
 from lmx_core.session.telling import Heard, of_model, of_session, waited
@@ -102,18 +102,24 @@ class InlineEffectHost:
 
     async def _ask(self, key: EffectKey, request: Request, progress: Progress) -> None:
         """One attempt, once the limiter lets it go. It waits here, in its own task, before anything is sent or timed (AD-5)."""
-        sent, attempt = self._to_send(request), partial(self._attempt, key)
         if self._limits is None:
-            await attempt(sent, progress)
+            await self._attempt(key, request, progress)
             return
         waiting = partial(waited, self._telemetry, _facts(key, request))
-        admitted = Admitted(self._provider, self._limits, self._limits.estimate(request), send=attempt, waiting=waiting)
-        await providers.run(admitted, sent, progress)
+        passage = Passage(self._limits, self._provider, request, waiting=waiting)
+        try:
+            if await providers.before(passage.enter(), progress):
+                await self._attempt(key, request, progress, told=passage.hear)
+        finally:
+            passage.leave()
 
-    async def _attempt(self, key: EffectKey, request: Request, progress: Progress) -> None:
+    async def _attempt(
+        self, key: EffectKey, request: Request, progress: Progress, *, told: providers.Told = providers.nobody
+    ) -> None:
         span = self._telemetry.start("provider.request", _facts(key, request))
         try:
-            await providers.run(self._provider, request, Heard(span, progress) if span else progress)
+            heard = Heard(span, progress) if span else progress
+            await providers.run(self._provider, self._to_send(request), heard, told=told)
         finally:
             span.stop(outcome="cancelled")  # unless it has ended otherwise
 

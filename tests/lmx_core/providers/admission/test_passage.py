@@ -1,16 +1,16 @@
-"""One request at the limiter's door, and which limiter a runtime comes by."""
+"""One request's way past a limiter, and which limiter a runtime comes by."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
 from lmx_core import AdmissionRefused, ConfigError, Failure, Lease, ManualClock, ProviderLimiter, Scripted, Usage
 from lmx_core.providers import base as providers
-from lmx_core.providers.admission import Admitted, Limits, default_key, maker
+from lmx_core.providers.admission import Limits, Passage, default_key, maker
 from lmx_core.providers.scripted import complete, http_error
-from lmx_core.request import Done, Error, Request
+from lmx_core.request import Done, Error, Request, UsageReport
 
 pytestmark = pytest.mark.asyncio
 
@@ -45,22 +45,50 @@ def limits(admission, **more) -> Limits:
     return Limits(admission=admission, **(shape | more))
 
 
-async def heard(provider, admission, **more):
-    events = []
-    await providers.run(Admitted(provider, limits(admission, **more), 7), REQUEST, events.append)
-    return events
+async def heard(provider, admission, *, waiting=nullcontext, **more):
+    """What is told of one request, carried out as a session does it."""
+    told = []
+    passage = Passage(limits(admission, **more), provider, REQUEST, waiting=waiting)
+    try:
+        if await providers.before(passage.enter(), told.append):
+            await providers.run(provider, REQUEST, told.append, told=passage.hear)
+    finally:
+        passage.leave()
+    return told
 
 
-async def test_ad_1_a_request_is_checked_out_reconciled_with_its_usage_and_released_before_its_end_is_told():
-    limiter, order = Recorder(), []
-    scripted = Scripted([complete("a", usage=Usage(input_tokens=40, output_tokens=2))])
+async def test_ad_1_a_request_is_checked_out_reconciled_with_its_usage_and_released_once():
+    limiter = Recorder()
+    await heard(Scripted([complete("a", usage=Usage(input_tokens=40, output_tokens=2))]), limiter)
+    assert limiter.told == [("checkout", "k", "root", 7), ("reconcile", 42), ("release",)]
 
-    def note(event):
-        if isinstance(event, Done):
-            order.extend(limiter.told)
 
-    await providers.run(Admitted(scripted, limits(limiter), 7), REQUEST, note)
-    assert order == [("checkout", "k", "root", 7), ("reconcile", 42), ("release",)]
+async def test_ad_2_usage_that_never_came_is_not_taken_for_none():
+    limiter = Recorder()
+    await heard(Scripted([http_error(503)]), limiter)
+    assert [what for what, *_ in limiter.told] == ["checkout", "release"]
+
+
+async def test_ad_5_a_lease_is_back_with_the_end_of_the_answer_whatever_its_provider_still_does():
+    limiter = Recorder()
+
+    class Lingers:
+        async def run(self, request, emit):
+            emit(Done("stop"))
+            assert limiter.told[-1] == ("release",)
+            emit(UsageReport(Usage(input_tokens=1)))
+
+    assert await heard(Lingers(), limiter) == [Done("stop")]
+    assert [what for what, *_ in limiter.told] == ["checkout", "release"]
+
+
+async def test_pv_1_an_answer_is_not_lost_by_a_limiter_that_breaks_at_its_end():
+    class Breaks(Recorder):
+        def release(self, lease):
+            raise KeyError("mine")
+
+    told = await heard(Scripted([complete("a")]), Breaks())
+    assert told[-1] == Done("stop")
 
 
 async def test_ad_6_a_retry_after_penalises_the_key_and_nothing_else_does():
@@ -69,7 +97,7 @@ async def test_ad_6_a_retry_after_penalises_the_key_and_nothing_else_does():
     assert ("penalize", "k", 5_000) in limiter.told
     plain = Recorder()
     await heard(Scripted([http_error(503)]), plain)
-    assert [what for what, *_ in plain.told] == ["checkout", "release", "release"]
+    assert [what for what, *_ in plain.told] == ["checkout", "release"]
 
 
 async def test_ad_6_a_provider_is_left_alone_no_longer_than_a_session_would_wait_for_it():
@@ -109,8 +137,7 @@ async def test_what_surrounds_the_wait_surrounds_nothing_else():
         yield
         seen.extend(limiter.told)
 
-    scripted = Scripted([complete("a")])
-    await Admitted(scripted, limits(limiter), 7, waiting=waiting).run(REQUEST, lambda event: None)
+    await heard(Scripted([complete("a")]), limiter, waiting=waiting)
     assert seen == [("checkout", "k", "root", 7)]
 
 
