@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.marked import ENDINGS, MARK, marked_session
 from support.sessions import Echo, Gate, world
 
-from lmx_core import ConfigError, Deny, Failure, MemoryStore, Runtime, Scripted, StoreError, run
+from lmx_core import Aside, ConfigError, Deny, Failure, MemoryStore, Runtime, Scripted, StoreError, run
 from lmx_core.errors import AdmissionRefused
 from lmx_core.providers.admission import Lease
 from lmx_core.providers.scripted import complete, error, tool_call
@@ -252,6 +252,22 @@ async def test_te_1_a_compaction_and_its_request_are_told():
     (end,) = ear.of("compaction.stop")
     assert (end["kind"], end["outcome"]) == ("request", "ok")
     assert end["request_id"] == ear.of("provider.request.stop")[0]["request_id"]
+
+
+@pytest.mark.asyncio
+async def test_te_1_what_stands_where_a_prompt_would_says_what_it_is():
+    failing = error(Failure(code="http", message="no", category="server", http_status=500))
+    async with world([complete("a title"), failing, complete("b"), complete("c")], provider_retry=False) as w:
+        w.runtime.telemetry.attach(ear := Ear())
+        await w.session.aside(Aside(kind="title", text="how would you call this?"))
+        await w.until(lambda: len(ear.of("session.prompt.stop")) == 1)
+        assert (await w.session.await_prompt("go")).stop_reason == "error"
+        await w.session.retry()
+        await w.until(lambda: len(ear.of("session.prompt.stop")) == 3)
+        await w.session.follow_up("and then?")
+        await w.until(lambda: len(ear.of("session.prompt.stop")) == 4)
+    told = [(m["kind"], m["outcome"]) for m in ear.of("session.prompt.stop")]
+    assert told == [("aside", "ok"), ("prompt", "error"), ("retry", "ok"), ("follow_up", "ok")]
 
 
 @pytest.mark.asyncio

@@ -23,6 +23,8 @@ from lmx_core.request import Request
 from lmx_core.session.prompt.asking import Asking
 from lmx_core.session.prompt.end import End, Ended, Interrupted, Retry, error_payload, settle, told
 from lmx_core.session.prompt.steps import Steps
+from lmx_core.session.telling import of_end, of_error, of_model, watched
+from lmx_core.telemetry import Span
 from lmx_core.transcript.replay import is_aside, unanswered_calls
 from lmx_core.turn.effects import Finished, RunTools
 from lmx_core.verdict import Deny
@@ -115,9 +117,15 @@ class Asiding:
         return None
 
     async def go(self) -> None:
+        facts = {"kind": "aside", **of_model(self._actor.settings.model)}
+        with watched(self._actor, self._steps.work, "session.prompt", **facts) as span:
+            await self._go(span)
+
+    async def _go(self, span: Span) -> None:
         try:
             text = await self._hook("user_prompt", self._aside.text, unless_hooked=self._aside.text)
         except (HookDenied, HookFailed, Interrupted) as refusal:
+            span.note(**of_error(refusal))
             self._steps.work.abandon()
             self._actor.run = None
             settle(self.started, Cancelled() if isinstance(refusal, Interrupted) else refusal)
@@ -125,12 +133,14 @@ class Asiding:
             return
         self._asking.question = await self._ledger.append("user", {"text": text, **self._mark})
         settle(self.started)
+        cancelled = False
         try:
             end = await self._answered()
         except Ended as ended:
             end = ended.end
         except Interrupted as interruption:
-            end = await self._interrupted(interruption)
+            end, cancelled = await self._interrupted(interruption), True
+        span.note(**of_end(end, cancelled=cancelled))
         await self._finish(end)
 
     async def _hook(self, point: str, value: Any, *, unless_hooked: Any) -> Any:

@@ -74,7 +74,8 @@ class Run:
 
     async def go(self) -> None:
         """Steps 1 to 12."""
-        with self._watched("session.prompt", kind="prompt", **of_model(self._actor.settings.model)) as span:
+        kind = "retry" if self._asks_again else "follow_up" if self._follow_up else "prompt"
+        with self._watched("session.prompt", kind=kind, **of_model(self._actor.settings.model)) as span:
             await self._go(span)
 
     def _watched(self, what: str, **facts: object) -> AbstractContextManager[Span]:
