@@ -20,7 +20,10 @@ class Command(NamedTuple):
 
 
 class Option(NamedTuple):
-    """`flags`: the last one is the long form and names the value. `value` is what help shows; None makes it a switch."""
+    """`flags`: the last one is the long form and names the value. `value` is what help shows; None makes it a switch.
+
+    Of an option that is given again the last value counts, unless it takes `many`.
+    """
 
     flags: tuple[str, ...]
     value: str | None
@@ -28,6 +31,7 @@ class Option(NamedTuple):
     summary: str
     choices: tuple[str, ...] = ()
     variable: str | None = None
+    many: bool = False
 
     @property
     def flag(self) -> str:
@@ -107,6 +111,9 @@ OPTIONS = (
         "where conversations are kept",
         variable="LMX_SESSIONS_DIR",
     ),
+    Option(("--extension",), "NAME", _SESSION, "load your extension NAME (may be given again)", many=True),
+    Option(("--extension-dir",), "DIR", _SESSION, "load the extension in DIR (may be given again)", many=True),
+    Option(("--no-user-extensions",), None, _SESSION, "load none of your own extensions"),
     Option(("--explain-against",), "FILE", _on("explain"), "compare with an earlier report instead"),
     Option(("--jsonl",), None, _on("log"), "every entry, one JSON object a line"),
     Option(("--diff",), None, _on("request"), "compare with the request before, by default the newest"),
@@ -128,11 +135,15 @@ STDIN = "-"
 
 
 class Line(NamedTuple):
-    """A command line that parsed. `values` has the text of each option given, "" for a switch; `words` the arguments."""
+    """A command line that parsed. `values` has the text of each option given, "" for a switch; `words` the arguments.
+
+    `many` has each value of the options that take several, by key, in the order in which they were typed.
+    """
 
     command: str
     words: tuple[str, ...]
     values: dict[str, str]
+    many: tuple[tuple[str, str], ...] = ()
 
     def has(self, key: str) -> bool:
         return key in self.values
@@ -158,7 +169,7 @@ def parse(tokens: Sequence[str]) -> Line:
     _check_flags(command, given)
     _check_pairs(given, keys)
     _check_words(command, arguments, given)
-    return Line(command, arguments, values)
+    return Line(command, arguments, values, tuple((g.option.key, g.value) for g in given if g.option.many))
 
 
 def _about(words: list[str]) -> tuple[str, ...]:

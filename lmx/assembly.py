@@ -6,7 +6,7 @@ the screen would give `run` and the screen different agents (cli.md C1-33).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from lmx.config import model as models
 from lmx.config import state
 from lmx.config.layers import Settings, home
 from lmx.exit_status import CommandError
+from lmx.extensions import load as own_extensions
 from lmx_core import (
     FOREVER,
     UNSET,
@@ -44,13 +45,23 @@ class SessionFactory:
     """Makes sessions that differ in nothing but their transcript.
 
     `environ` is the environment lmx was started with, which is what commands get, less the credentials. `interactive` says
-    that somebody can answer. `bare` leaves out the workspace's text. `notices` collects sentences for the person, each once.
+    that somebody can answer. `bare` leaves out the workspace's text. `extensions` are the directories of the person's own.
+    `notices` collects sentences for the person, each once.
     """
 
     def __init__(
-        self, settings: Settings, *, cwd: Path, environ: Mapping[str, str], interactive: bool, bare: bool = False
+        self,
+        settings: Settings,
+        *,
+        cwd: Path,
+        environ: Mapping[str, str],
+        interactive: bool,
+        bare: bool = False,
+        extensions: Sequence[Path] = (),
     ):
         self.settings, self.cwd, self.interactive, self.bare = settings, cwd, interactive, bare
+        self._directories: Sequence[Path] = extensions
+        self._loaded: list[own_extensions.Loaded] | None = None
         self.notices: list[str] = []
         self._told: set[str] = set()
         keys = models.keys(settings, environ)
@@ -145,9 +156,15 @@ class SessionFactory:
         record = made.record if recorded is None or inputs is not None else None
         return made._replace(harness=made.harness.replace(notices=()), record=record)
 
+    def load(self) -> list[own_extensions.Loaded]:
+        """The person's own extensions, loaded when first asked for. Raises CommandError where one cannot be."""
+        if self._loaded is None:
+            self._loaded = own_extensions.load(self._directories, self.settings.get("extension_options", {}))
+        return self._loaded
+
     def _base(self) -> Harness:
         """What this start decides by itself, before any extension."""
-        get = self.settings.get
+        get, facts = self.settings.get, [own.facts for own in self.load()]
         return Harness.new(
             environment=self._environment,
             max_turns=get("max_turns"),
@@ -158,6 +175,7 @@ class SessionFactory:
             keep_recent_tokens=get("keep_recent_tokens"),
             summary_model=self._summary_model(),
             approval_timeout_ms=FOREVER if self.interactive else None,
+            harness_context={"extensions": {"loaded": facts}} if facts else None,
         )
 
     def _summary_model(self) -> str | None:
@@ -169,7 +187,9 @@ class SessionFactory:
         return {name for name, source in self.settings.sources.items() if source == "flag"}
 
     def _recipe(self, model: str, *, replace_only: bool) -> dict[str, Any]:
-        """The extensions by name, in their order: the standard ones, what describes the workspace, and the gate last."""
+        """The extensions by name, in their order: the standard ones, what describes the workspace, the person's own, and last
+        the gate, which none of them can take away again.
+        """
         personal = self.settings.state is not None
         recipe: dict[str, Any] = coding(model, self.provider, interactive=self.interactive)
         if not self.bare and "small_model" not in recipe:  # it would read the project's instructions for a minute
@@ -179,6 +199,7 @@ class SessionFactory:
                 recipe["environment_context"] = (EnvironmentContext, {"cwd": self.cwd, "replace_only": replace_only})
         for name in self.settings.get("disabled_extensions", []):
             recipe.pop(name, None)
+        recipe |= {own.name: own.spec for own in self.load()}
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
         return {**recipe, "permissions": (Permissions, {"handle": self.permission, "non_interactive": asks})}
 

@@ -126,6 +126,21 @@ A session that is open in one lmx cannot be opened in another. After a crash the
 is taken over, and the model is told which of its calls were lost."""
 
 
+def _extensions() -> str:
+    return """\
+An extension is Python code of yours that changes what a session starts with: tools, hooks, the prompt, limits.
+It is a directory in ~/.lmx/extensions (LMX_EXTENSIONS_DIR) with a file extension.json:
+
+  {"schema_version": 1, "name": "mine", "script": "ext.py", "extension_api": 1,
+   "versions": {"lmx_core": ">=0.1,<0.2"}, "options": {}}
+
+  --extension NAME      loads it; `extensions = ["NAME"]` in the configuration does so at every start
+  --extension-dir DIR   loads one from anywhere; the only way to load one that is in a checkout
+  --no-user-extensions  loads none
+
+An extension is trusted code: it runs with your rights. One that was asked for and cannot be loaded ends the start."""
+
+
 def _environment() -> str:
     from lmx.config.layers import VARIABLES
 
@@ -148,6 +163,7 @@ TOPICS: dict[str, Callable[[], str]] = {
     "models": _models,
     "permissions": _permissions,
     "sessions": _sessions,
+    "extensions": _extensions,
     "environment": _environment,
     "options": _options,
 }

@@ -18,6 +18,7 @@ from lmx.cli import failures, opening, prompt
 from lmx.cli.stop import Stop, on_signals
 from lmx.config import layers, logs
 from lmx.exit_status import CommandError
+from lmx.extensions.load import wanted
 from lmx.output import result
 from lmx.output.result import Outcome
 from lmx.output.stream import StreamOutput
@@ -37,7 +38,12 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     cwd = layers.working_directory(line.values, environ)
     settings = layers.load(line.values, environ, names())
     factory = SessionFactory(
-        settings, cwd=cwd, environ=environ, interactive=False, bare=line.has("bare") or line.has("system")
+        settings,
+        cwd=cwd,
+        environ=environ,
+        interactive=False,
+        bare=line.has("bare") or line.has("system"),
+        extensions=wanted(line, settings, environ),
     )
     logs.start(settings.state, environ, factory.secrets)
     output = _FORMATS[line.get("output_format") or "text"]()

@@ -19,6 +19,7 @@ from lmx.cli import failures, opening
 from lmx.config import layers, logs, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
+from lmx.extensions.load import wanted
 from lmx.sessions import SessionInfo
 from lmx_core import Entry, Runtime, Session
 from lmx_core.errors import ConfigError, LmxError
@@ -34,10 +35,12 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     check_terminal()
     cwd = layers.working_directory(line.values, environ)
     settings = layers.load(line.values, environ, names())
-    factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
+    own = wanted(line, settings, environ)
+    factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True, extensions=own)
     logs.start(settings.state, environ, factory.secrets, screen=True)
     factory.notices += settings.notices
     factory.named()  # a model that does not parse is told here, where run tells it too (C1-22)
+    factory.load()  # so is an extension that cannot be loaded (C10-21)
     return asyncio.run(show(ScreenHost(line, factory)))
 
 

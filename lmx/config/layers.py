@@ -21,6 +21,7 @@ VARIABLES = {
     "LMX_MODEL": "the model of a new session",
     "LMX_CONFIG": "the configuration file, or none",
     "LMX_HOME": "where lmx keeps its own state: log, remembered model, input history",
+    "LMX_EXTENSIONS_DIR": "where your own extensions are",
     "LMX_SESSIONS_DIR": "where conversations are kept",
     "LMX_MAX_TURNS": "model turns for one prompt",
     "LMX_MAX_REQUESTS": "requests in the life of a session",

@@ -152,6 +152,22 @@ KEYS = (
         "parts of lmx to leave out: `lmx explain` lists them",
         '["search"]',
     ),
+    Key(
+        "extensions",
+        "a list of names",
+        _names,
+        "[]",
+        "your own extensions, of ~/.lmx/extensions, in the order in which they are applied",
+        '["my-extension"]',
+    ),
+    Key(
+        "extension_options",
+        "a table of tables, one an extension",
+        lambda value: isinstance(value, Mapping) and all(isinstance(options, Mapping) for options in value.values()),
+        "those of the manifests",
+        "options of your own extensions, over those of their manifests",
+        "{ my-extension = { level = 3 } }",
+    ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(
         "credential_allowlist",

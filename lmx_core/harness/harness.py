@@ -89,12 +89,15 @@ class Harness:
     def session_options(self) -> dict[str, Any]:
         """The set fields as options for `start_session`; fields of the host are left out (HA-2).
 
-        What extensions did goes along as `harness_context["extensions"]["applied"]`.
+        What extensions did goes along as `harness_context["extensions"]["applied"]`, beside what a host says of them there.
         """
         options = {name: value for name in OPTION_FIELDS if self._is_set(name, value := getattr(self, name))}
         if self.applied:
             context = dict(self.harness_context or {})
-            options["harness_context"] = context | {"extensions": {"applied": [dict(item) for item in self.applied]}}
+            told = context.get("extensions")
+            beside = told if isinstance(told, Mapping) else {}
+            applied = [dict(item) for item in self.applied]
+            options["harness_context"] = context | {"extensions": {**beside, "applied": applied}}
         return options
 
     @staticmethod

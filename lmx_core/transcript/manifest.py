@@ -55,7 +55,11 @@ def harness_snapshot(
     `manifest_sha256` covers all.
     """
     context = dict(harness_context)
-    extensions = context.pop("extensions", {})
+    told = context.pop("extensions", {})
+    extensions = dict(told) if isinstance(told, Mapping) else {}
+    applied = extensions.pop("applied", [])
+    if extensions:  # what a host says of them beside, such as from where it loaded some
+        context["extensions"] = extensions
     payload: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "model": request.model,
@@ -66,7 +70,7 @@ def harness_snapshot(
         "tools": catalog_record(catalog, evidence),
         **recordable(settings),
         "harness_context": recordable(context),
-        "extensions": recordable(extensions.get("applied", []) if isinstance(extensions, Mapping) else []),
+        "extensions": recordable(applied),
         "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3])), "platform": sys.platform},
         "correlations": dict(correlations),
         "identity": dict(identity),

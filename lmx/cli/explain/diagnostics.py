@@ -37,6 +37,7 @@ def of(factory: SessionFactory, harness: Harness, environ: Mapping[str, str]) ->
             "state": None if settings.state is None else str(settings.state),
             "sessions_dir": str(settings.sessions_dir),
         },
+        "extensions": [own.facts for own in factory.load()],
         "workspace": {
             "instructions": [file for found in files for file in found],
             "notices": len(factory.notices),

@@ -20,6 +20,7 @@ from lmx.config import layers, logs, schema
 from lmx.config import model as models
 from lmx.config.layers import Settings
 from lmx.exit_status import CommandError
+from lmx.extensions.load import wanted
 from lmx.output import lines
 from lmx_core import explain
 from lmx_core.providers.catalog import names
@@ -36,7 +37,8 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     settings = layers.load(line.values, environ, names())
     earlier = line.get("explain_against")
     before = None if earlier is None else against.read(layers.path_of(earlier, environ), SCHEMA_VERSION)
-    factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True)
+    own = wanted(line, settings, environ)
+    factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True, extensions=own)
     logs.start(settings.state, environ, factory.secrets)
     report = _report(line, factory, environ)
     told = report if before is None else against.compare(before, report)

@@ -67,6 +67,16 @@ def test_ex_6_the_record_of_each_extension() -> None:
     assert "secret" not in json.dumps(applied)
 
 
+def test_ex_15_what_a_host_says_of_extensions_stands_beside_what_they_did() -> None:
+    """EX-15: such as from where it loaded some; it takes no place of the record, which only `assemble` writes."""
+    said = {"loaded": [{"name": "x", "code": "00"}], "applied": ["forged"]}
+    harness = assemble(Harness.new(harness_context={"extensions": said}), [Nothing])
+    told = harness.session_options()["harness_context"]["extensions"]
+    assert told == {"loaded": said["loaded"], "applied": [dict(item) for item in harness.applied]}
+    odd = assemble(Harness.new(harness_context={"extensions": 7}), [Nothing]).session_options()
+    assert set(odd["harness_context"]["extensions"]) == {"applied"}
+
+
 def test_ex_6_an_extension_cannot_rewrite_the_record() -> None:
     class Forger:
         def apply(self, harness: Harness) -> Harness:

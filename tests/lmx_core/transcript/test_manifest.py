@@ -45,6 +45,11 @@ def test_au_4_a_snapshot_says_what_decides_behaviour():
     assert found["tools"]["tools"] == CATALOG
     assert found["extensions"] == [{"module": "x", "digest": "00"}]
     assert found["harness_context"] == {"team": "blue"}
+    beside = {"team": "blue", "extensions": {"applied": [], "loaded": [{"name": "x"}]}}
+    assert snapshot(harness_context=beside)["harness_context"] == {
+        "team": "blue",
+        "extensions": {"loaded": [{"name": "x"}]},
+    }
     assert found["limits"] == {"max_turns": 4, "approval_timeout_ms": "forever"}
     whole = {key: value for key, value in found.items() if key != "manifest_sha256"}
     assert found["manifest_sha256"] == digest(whole)

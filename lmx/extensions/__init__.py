@@ -1,0 +1,1 @@
+"""A person's own extensions: directories outside every checkout, named one by one, loaded before a session starts."""
