@@ -45,11 +45,11 @@ KEEP_ALIVE_SECONDS = 30
 
 
 class Http:
-    """Clients of one provider object: made when first needed, one a scheme, for the event loop that uses them."""
+    """Clients of one provider object: made when first needed, one a way to travel, for the event loop that uses them."""
 
     def __init__(self, connect_timeout_ms: int, clock: Clock):
         self._connect_ms, self._clock = connect_timeout_ms, clock
-        self._clients: dict[bool, httpx2.AsyncClient] = {}
+        self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def stream(
@@ -179,12 +179,13 @@ class Http:
         if self._loop is not loop:  # connections belong to a loop; those of one that is gone are gone with it
             self._clients, self._loop = {}, loop
         tls = url.startswith("https:")
-        if tls not in self._clients:
-            made = await run_in_thread(_make_client, tls, self._connect_ms)
+        way = (tls, place.local and not tls)
+        if way not in self._clients:
+            made = await run_in_thread(_make_client, *way, self._connect_ms)
             if isinstance(made, str):
                 raise AttemptFailed(_config(place, made))
-            self._clients.setdefault(tls, made)
-        return self._clients[tls]
+            self._clients.setdefault(way, made)
+        return self._clients[way]
 
     def _lost(self, place: Place, error: Exception) -> Failure:
         reason, retryable = _reason(error, place)
@@ -225,10 +226,11 @@ class _Deltas:
             self._handle.cancel()
 
 
-def _make_client(tls: bool, connect_ms: int) -> httpx2.AsyncClient | str:
+def _make_client(tls: bool, here: bool, connect_ms: int) -> httpx2.AsyncClient | str:
     """A client, or why none can be made. In a thread: importing httpx2 and loading certificates takes tens of milliseconds.
 
-    For plain HTTP no certificates are loaded; its context trusts nobody, so it could not be used for HTTPS by mistake.
+    For plain HTTP no certificates are loaded; its context trusts nobody, so it could not be used for HTTPS by mistake. A server
+    that is `here` on this machine is asked directly: no proxy could reach it, and what it is told would leave the machine.
     """
     httpx = import_module("httpx2")
     try:
@@ -237,6 +239,7 @@ def _make_client(tls: bool, connect_ms: int) -> httpx2.AsyncClient | str:
             timeout=httpx.Timeout(None, connect=connect_ms / 1_000),
             limits=httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS),
             follow_redirects=False,
+            trust_env=not here,
         )
     except OSError:
         return "the certificates cannot be read; look at SSL_CERT_FILE and SSL_CERT_DIR"

@@ -187,6 +187,19 @@ async def test_environment_variables_for_proxies_that_are_no_url(monkeypatch: py
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("proxy", ("nonsense://x", f"http://127.0.0.1:{closed_port()}"))
+async def test_a_server_on_this_machine_is_asked_without_a_proxy(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    """A model file's server, a local Ollama: a proxy could not reach them, and would be told every prompt and the key."""
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with MockLLM({"turns": [{"text": "ok"}]}) as m:
+        provider = ADAPTERS[0].provider(m.url)
+        assert (await attempt(provider, request(ADAPTERS[0]))).text == "ok"
+        await provider.aclose()
+    elsewhere = DefaultProvider(api_keys={"openai": KEY}, base_url="http://gateway.invalid/v1")
+    assert (await attempt(elsewhere, request("openai:m"))).failure is not None
+
+
+@pytest.mark.asyncio
 async def test_one_provider_serves_one_loop_after_another() -> None:
     """Connections belong to a loop; a second `asyncio.run` must not trip over those of the first."""
     with MockLLM({"turns": [{"text": "ok"}]}) as m:
