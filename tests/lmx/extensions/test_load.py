@@ -71,9 +71,10 @@ def test_ex_15_code_that_cannot_be_used_ends_the_start(tmp_path: Path, code: str
     assert caught.value.category == "usage"
 
 
-@pytest.mark.parametrize("module", ["json", "lmx_core.errors"])
+@pytest.mark.parametrize("module", ["json", "lmx_core.errors", "sched"])
 def test_ex_15_a_module_cannot_stand_in_for_another(tmp_path: Path, module: str) -> None:
-    """EX-15: its directories come behind all others, and a class is taken from them alone."""
+    """EX-15: its directories come behind all others, and a class is taken from them alone; also where nobody imported yet."""
+    sys.modules.pop("sched", None)
     file = f"src/{module.replace('.', '/')}.py"
     directory = write(tmp_path, file=file, script=None, path=["src"], module=f"{module}:Extension")
     with pytest.raises(CommandError, match="another module"):

@@ -116,6 +116,8 @@ def test_ex_15_the_digest_is_that_of_the_sources(tmp_path: Path) -> None:
         code = read(directory).code
         assert code not in seen
         seen.add(code)
+    (directory / "src" / "data2.txt").rename(directory / "src" / "data3.txt")
+    assert read(directory).code not in seen
 
 
 @pytest.mark.parametrize(

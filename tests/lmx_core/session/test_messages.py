@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import re
+import tempfile
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from lmx_core.calls import ToolCall
 from lmx_core.errors import CompactionFailed, ConfigError, LmxError, SessionDown
 from lmx_core.messages import SENTENCES, Messages, SentenceFailed
 from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.session.prompt.aside import Aside
 from lmx_core.verdict import Pending
 
 pytestmark = pytest.mark.asyncio
@@ -96,6 +99,23 @@ async def cycling(open: Open) -> str:
         return await prompted(w)
 
 
+async def aside_denied(open: Open) -> str:
+    async with open([tool_call("echo")], tools=[Echo()]) as w:
+        await w.session.aside(Aside(kind="title", text="name it"))
+        return await told(w)
+
+
+async def attachments_refreshed(open: Open) -> str:
+    with tempfile.TemporaryDirectory() as work:
+        file = Path(work) / "notes.txt"
+        file.write_text("before")
+        async with open([complete("a"), complete("b")], cwd=work) as w:
+            await w.session.await_prompt("read @notes.txt")
+            file.write_text("after")
+            await w.session.refresh()
+            return await told(w)
+
+
 async def lost_call(open: Open) -> str:
     gate = Gate()
     async with world([tool_call("gate")], tools=[gate]) as first:
@@ -152,6 +172,8 @@ SCENARIOS: dict[str, Callable[[Open], Awaitable[str]]] = {
         turn_budget_spent,
         stuck,
         cycling,
+        aside_denied,
+        attachments_refreshed,
         lost_call,
         tool_crashed,
         tool_timed_out,
@@ -163,7 +185,7 @@ SCENARIOS: dict[str, Callable[[Open], Awaitable[str]]] = {
 
 async def test_every_sentence_has_a_moment_at_which_it_is_said() -> None:
     """OPT-26: a sentence that nothing says would be a knob without a wire."""
-    assert set(SCENARIOS) == SENTENCES - {"aside_denied", "attachments_refreshed"}
+    assert set(SCENARIOS) == SENTENCES
 
 
 def saying(name: str, what: Callable[[], Any]) -> Messages:
