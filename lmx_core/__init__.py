@@ -88,8 +88,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.session.documents import Document as Document
     from lmx_core.session.handle import Session as Session
     from lmx_core.session.prompt.aside import Aside as Aside
+    from lmx_core.session.setup.tools import ToolStatus as ToolStatus
     from lmx_core.session.subscribers import Subscription as Subscription
-    from lmx_core.session.tools import ToolStatus as ToolStatus
     from lmx_core.start import PromptResult as PromptResult
     from lmx_core.start import resume_session as resume_session
     from lmx_core.start import run as run
@@ -115,9 +115,9 @@ _HOME = {
     "lmx_core.errors": (
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
-        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo NothingToRetry UnknownTools ToolsDisallowed InvalidModel "
-        "UnsupportedEffort CompactionFailed RefreshFailed Conflict DocumentTooLarge BudgetExceeded AwaitTimeout "
-        "SnapshotTimeout SessionDown Failure"
+        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo NothingToRetry "
+        "UnknownTools ToolsDisallowed InvalidModel UnsupportedEffort CompactionFailed RefreshFailed Conflict "
+        "DocumentTooLarge BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
     ),
     "lmx_core.clock": "FOREVER Clock SystemClock ManualClock",
     "lmx_core.usage": "Usage",
@@ -132,7 +132,7 @@ _HOME = {
     "lmx_core.session.handle": "Session",
     "lmx_core.session.prompt.aside": "Aside",
     "lmx_core.session.documents": "Document",
-    "lmx_core.session.tools": "ToolStatus",
+    "lmx_core.session.setup.tools": "ToolStatus",
     "lmx_core.session.subscribers": "Subscription",
     "lmx_core.options": "UNSET",
     "lmx_core.harness.harness": "Harness",

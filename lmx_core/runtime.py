@@ -18,7 +18,7 @@ from lmx_core.options import UNSET, UnsetType, refuse_unknown
 from lmx_core.providers.admission import Admission, maker
 from lmx_core.session.actor import Actor
 from lmx_core.session.handle import Session
-from lmx_core.session.settings import Mount
+from lmx_core.session.setup.settings import Mount
 from lmx_core.telemetry import Telemetry
 
 log = logging.getLogger("lmx_core")

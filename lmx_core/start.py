@@ -22,7 +22,7 @@ from lmx_core.providers.base import Provider
 from lmx_core.runtime import DEFAULT_NAME, Runtime, find
 from lmx_core.session.actor import Actor
 from lmx_core.session.handle import PromptResult, Session
-from lmx_core.session.settings import Settings, settle
+from lmx_core.session.setup.settings import Settings, settle
 from lmx_core.stores.base import AsyncStore, adapt
 from lmx_core.transcript.dedup import expand
 from lmx_core.transcript.replay import validate as problems

@@ -16,21 +16,21 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from lmx_core import events
-from lmx_core.calls import Descriptor, Outcome, ToolContext
+from lmx_core.calls import Descriptor, Outcome
 from lmx_core.context import stubs
 from lmx_core.context.project import Projection
 from lmx_core.entry import Entry
 from lmx_core.errors import AlreadySent, Busy, SessionDown, StoreError, UnknownCall
-from lmx_core.hooks.base import HookChain, HookContext
+from lmx_core.hooks.base import HookChain
 from lmx_core.messages import SentenceFailed, held
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
+from lmx_core.session import inline
 from lmx_core.session.approvals import Approvals
 from lmx_core.session.documents import Documents
 from lmx_core.session.evidence import Evidence
 from lmx_core.session.fallback import Fallback
 from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, Work
-from lmx_core.session.inline import InlineEffectHost
 from lmx_core.session.ledger import Ledger, StoreFailed
 from lmx_core.session.prompt import aside, compact
 from lmx_core.session.prompt.aside import Asiding
@@ -39,7 +39,7 @@ from lmx_core.session.prompt.end import Interrupted, Retry
 from lmx_core.session.prompt.refresh import Refreshing
 from lmx_core.session.prompt.run import Run
 from lmx_core.session.room import Room
-from lmx_core.session.settings import Mount, Settings
+from lmx_core.session.setup.settings import Mount, Settings
 from lmx_core.session.snapshot import Info, Snapshot, facts
 from lmx_core.session.spending import Spending
 from lmx_core.session.subscribers import Subscribers
@@ -48,7 +48,7 @@ from lmx_core.stores.base import AsyncStore
 from lmx_core.tools.seen import SeenFiles
 from lmx_core.transcript.audit import request_payload
 from lmx_core.turn.budget import Limits
-from lmx_core.turn.effects import EffectHost, EffectOutcome, Hook
+from lmx_core.turn.effects import EffectOutcome, Hook
 from lmx_core.turn.guard import StandardGuard
 from lmx_core.turn.retry import policy
 from lmx_core.turn.steering import FollowUps, Steers
@@ -110,7 +110,7 @@ class Actor:
         self.evidence = Evidence(self)
         self.documents = Documents(self.ledger)
         self.approvals = self._approvals()
-        self._host = self._effect_host()
+        self._host = inline.host_of(self)
         self._watchers = Watchers(self.work("watchers"))
 
     def _ledger(self, history: Sequence[Entry]) -> Ledger:
@@ -135,26 +135,6 @@ class Actor:
             timeout_ms=self.settings.options.approval_timeout_ms,
             attention=lambda state: self.observe("attention", state),
             post=lambda handler: self._inbox.put_nowait(Ask(handler)),
-        )
-
-    def _effect_host(self) -> EffectHost:
-        return InlineEffectHost(
-            provider=self.provider,
-            catalog=self.settings.catalog,
-            hooks=self.hooks,
-            messages=self.messages,
-            clock=self.clock,
-            spawn=self.mount.spawn,
-            tool_context=self._tool_context,
-            hook_context=self._hook_context,
-            modalities=self.settings.options.input_modalities,
-            telemetry=self.mount.telemetry,
-            limits=self.mount.limits(
-                self.settings.options,
-                root_id=self.id,
-                estimate=self.room.estimate,
-                longest_penalty_ms=self.retry_policy.max_delay_ms,
-            ),
         )
 
     # -- its life
@@ -282,7 +262,7 @@ class Actor:
 
     def remount(self) -> None:
         """What comes from here on is carried out with the provider and the tools that are in force now."""
-        self._host = self._effect_host()
+        self._host = inline.host_of(self)
 
     def work(self, run_id: str) -> Work:
         """The effects of a run, in the context of whoever is asking for it now, if anybody is."""
@@ -408,34 +388,3 @@ class Actor:
         record = self.settings.record()
         if record != self.ledger.recorded:
             await self.ledger.append("session", record)
-
-    def _tool_context(self, call_id: str) -> ToolContext:
-        options = self.settings.options
-        return ToolContext(
-            cwd=options.cwd,
-            environment=self.settings.environment,
-            call_id=call_id,
-            clock=self.clock,
-            session_id=self.id,
-            session=self.handle,
-            runtime=self.mount.runtime,
-            tool_output_bytes=options.tool_output_bytes,
-            deadline_ms=options.tool_timeout_ms,
-            input_modalities=self.room.known.modalities,
-            hooks=self.hooks,
-            files=self.files,
-            park=self._parked,
-        )
-
-    async def _parked(self, call_id: str, kind: str, payload: dict[str, Any]) -> Any:
-        return await (await self.ask(self.park, call_id, kind, payload, None))
-
-    def _hook_context(self, **facts: Any) -> HookContext:
-        return HookContext(
-            cwd=self.settings.options.cwd,
-            environment=self.settings.environment,
-            session_id=self.id,
-            session=self.handle,
-            runtime=self.mount.runtime,
-            **facts,
-        )

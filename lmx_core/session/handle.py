@@ -20,11 +20,11 @@ from lmx_core.entry import Entry
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
 from lmx_core.session.actor import Actor
-from lmx_core.session.configured import Configured
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
 from lmx_core.session.prompt import refresh, run
 from lmx_core.session.prompt.aside import Aside
+from lmx_core.session.setup.configured import Configured
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.spending import Budget
 from lmx_core.session.subscribers import Subscription

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmx_core.calls import Outcome, ToolCall, ToolContext
 from lmx_core.clock import Clock, sleep
@@ -40,6 +40,9 @@ from lmx_core.turn.effects import (
     Sleep,
     ToolAttempt,
 )
+
+if TYPE_CHECKING:
+    from lmx_core.session.actor import Actor
 
 Progress = Callable[[Any], None]
 
@@ -186,3 +189,59 @@ def _outcome(task: asyncio.Task[Any]) -> EffectOutcome:
         return EffectOutcome(error=asyncio.CancelledError())
     error = task.exception()
     return EffectOutcome(value=None if error else task.result(), error=error)
+
+
+def host_of(actor: Actor) -> InlineEffectHost:
+    """The default host of a session, with the provider and the tools that are in force now."""
+    options = actor.settings.options
+    return InlineEffectHost(
+        provider=actor.provider,
+        catalog=actor.settings.catalog,
+        hooks=actor.hooks,
+        messages=actor.messages,
+        clock=actor.clock,
+        spawn=actor.mount.spawn,
+        tool_context=partial(_tool_context, actor),
+        hook_context=partial(_hook_context, actor),
+        modalities=options.input_modalities,
+        telemetry=actor.mount.telemetry,
+        limits=actor.mount.limits(
+            options,
+            root_id=actor.id,
+            estimate=actor.room.estimate,
+            longest_penalty_ms=actor.retry_policy.max_delay_ms,
+        ),
+    )
+
+
+def _tool_context(actor: Actor, call_id: str) -> ToolContext:
+    async def parked(call_id: str, kind: str, payload: dict[str, Any]) -> Any:
+        return await (await actor.ask(actor.park, call_id, kind, payload, None))
+
+    options = actor.settings.options
+    return ToolContext(
+        cwd=options.cwd,
+        environment=actor.settings.environment,
+        call_id=call_id,
+        clock=actor.clock,
+        session_id=actor.id,
+        session=actor.handle,
+        runtime=actor.mount.runtime,
+        tool_output_bytes=options.tool_output_bytes,
+        deadline_ms=options.tool_timeout_ms,
+        input_modalities=actor.room.known.modalities,
+        hooks=actor.hooks,
+        files=actor.files,
+        park=parked,
+    )
+
+
+def _hook_context(actor: Actor, **facts: Any) -> HookContext:
+    return HookContext(
+        cwd=actor.settings.options.cwd,
+        environment=actor.settings.environment,
+        session_id=actor.id,
+        session=actor.handle,
+        runtime=actor.mount.runtime,
+        **facts,
+    )

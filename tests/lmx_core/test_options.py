@@ -24,7 +24,7 @@ from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, Options, layered, validate
 from lmx_core.prompt import default
 from lmx_core.providers.admission import ProviderLimiter
-from lmx_core.session.settings import settle
+from lmx_core.session.setup.settings import settle
 from lmx_core.turn.guard import StandardGuard
 
 

@@ -12,7 +12,7 @@ from lmx_core.calls import digest
 from lmx_core.context.replay import replay_request
 from lmx_core.hooks.base import HookContext
 from lmx_core.providers.scripted import complete, http_error, thinking, tool_call, tool_calls
-from lmx_core.session import actor
+from lmx_core.session import inline
 from lmx_core.session.inline import InlineEffectHost
 from lmx_core.testing import prompt
 from lmx_core.transcript.audit import entry_ids
@@ -149,7 +149,7 @@ async def test_every_effect_goes_through_the_one_door_under_a_key_that_a_replay_
             runs[-1].append((key.number, key.turn, key.kind, key.call_id))
             return super().start(key, effect, progress, done)
 
-    monkeypatch.setattr(actor, "InlineEffectHost", Recording)
+    monkeypatch.setattr(inline, "InlineEffectHost", Recording)
     seen = []
     hooks = [
         ("prepare_next_turn", lambda request, ctx: request),

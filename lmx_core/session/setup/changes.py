@@ -17,8 +17,8 @@ from lmx_core.calls import Tool
 from lmx_core.errors import Busy, ConfigError, InvalidModel, ToolsDisallowed, UnknownTools, UnsupportedEffort
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
-from lmx_core.session.settings import Settings
-from lmx_core.session.tools import refusal
+from lmx_core.session.setup.settings import Settings
+from lmx_core.session.setup.tools import refusal
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
@@ -138,7 +138,9 @@ async def _put_in_force(actor: Actor, changed: Settings) -> list[str]:
     notice = actor.messages.tools_changed(changed.catalog.names)
     previous, actor.settings = actor.settings.catalog.names, changed
     actor.remount()
-    await actor.ledger.append("session", changed.record())  # also where tools without a reference took each other's place
+    await actor.ledger.append(
+        "session", changed.record()
+    )  # also where tools without a reference took each other's place
     await actor.ledger.append("system", {"text": notice})
     return previous
 

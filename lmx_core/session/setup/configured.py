@@ -15,8 +15,8 @@ from lmx_core.errors import ConfigError, SessionDown
 from lmx_core.options import check_model, checks
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
-from lmx_core.session import changes, tools
-from lmx_core.session.tools import ToolStatus
+from lmx_core.session.setup import changes, tools
+from lmx_core.session.setup.tools import ToolStatus
 from lmx_core.tools.catalog import Catalog
 from lmx_core.verdict import Decision
 

@@ -13,7 +13,7 @@ from lmx_core.errors import UnknownTools
 from lmx_core.providers import base as providers
 from lmx_core.providers.base import Provider
 from lmx_core.request import ToolSpec
-from lmx_core.session.settings import Settings
+from lmx_core.session.setup.settings import Settings
 from lmx_core.tools.base import descriptor
 from lmx_core.verdict import Decision
 
