@@ -186,7 +186,7 @@ def to_dict(result: Outcome) -> dict[str, Any]:
 
 
 def _pricing(result: Outcome) -> str:
-    if (result.model or "").startswith("ollama:"):
+    if (result.model or "").startswith(("ollama:", "local:")):
         return "local"
     return "unknown" if result.usage.cost_usd is None else "catalog"
 

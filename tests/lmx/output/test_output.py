@@ -187,6 +187,13 @@ def test_json_is_one_object_with_stable_keys(capsys: pytest.CaptureFixture[str])
     assert second["error"] == {"category": "auth", "message": "no key"} and "lmx: no key" in printed.err
 
 
+def test_c8_8_what_ran_here_is_free_because_it_is_local(capsys: pytest.CaptureFixture[str]) -> None:
+    """C8-8: not because a catalogue says so."""
+    for model in ("ollama:m", "local:/m.gguf"):
+        JsonOutput().end(result.Outcome(model=model, usage=Usage(cost_usd=0.0)))
+        assert json.loads(capsys.readouterr().out)["usage"]["pricing"] == {"status": "local"}
+
+
 def test_stream_json_is_a_line_an_event(capsys: pytest.CaptureFixture[str]) -> None:
     """C2-19, C2-20, C2-21, C2-22, C2-23, C2-24, C2-26, C2-27: the session first, the result last, nothing on standard error."""
     out = StreamOutput()
