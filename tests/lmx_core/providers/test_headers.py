@@ -1,113 +1,135 @@
-"""Headers that a host adds to its requests, and the trace that may go along (GW-2)."""
+"""What of an answer's headers a host gets to see: what it named, of every attempt, and never a credential."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 from support.adapters import ADAPTERS, KEY, Adapter, attempt, request
 from support.mock_llm import MockLLM
-from support.raw_server import answering, closed_port, response, serving
+from support.raw_server import answering, response, serving
+from support.sessions import world
 
+from lmx_core import events
 from lmx_core.errors import ConfigError
 from lmx_core.providers.default import DefaultProvider
-from lmx_core.providers.headers import added
+from lmx_core.providers.headers import disclosed
+from lmx_core.testing import prompt
 
-DIRECT = [adapter for adapter in ADAPTERS if not adapter.name.startswith("litellm")]
-THROUGH = [adapter for adapter in ADAPTERS if adapter.name == "litellm_chat"]
-TRACE, SPAN = 0x0AF7651916CD43DD8448EB211C80319C, 0xB7AD6B7169203331
-PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-def active() -> Any:
-    """A span of another service that is current here, with a state of its own."""
-    where = SpanContext(TRACE, SPAN, is_remote=True, trace_flags=TraceFlags(1), trace_state=TraceState([("a", "b")]))
-    return trace.use_span(NonRecordingSpan(where))
-
-
-async def sent(adapter: Adapter, **options: Any) -> dict[str, str]:
-    """The headers of one request as they arrived."""
-    with MockLLM({"turns": [{"text": "ok"}]}) as m:
-        provider = adapter.provider(m.url, ollama_window=False, **options)
-        heard = await attempt(provider, request(adapter))
-        await provider.aclose()
-        assert heard.failure is None, heard.failure
-        (only,) = [r for r in m.requests() if r["path"] == adapter.route]
-    return {name.lower(): value for name, value in only["headers"].items()}
+WANTED = (
+    "X-Request-Id",
+    "x-ratelimit-remaining-tokens",
+    "set-cookie",
+    "authorization",
+    "x-amz-security-token",
+    "x-absent",
+)
+each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda a: a.name)
 
 
-@pytest.mark.asyncio
-@pytest.mark.parametrize("adapter", [*DIRECT, *THROUGH], ids=lambda adapter: adapter.name)
-async def test_gw_2_the_active_trace_goes_along_where_that_was_asked_for(adapter: Adapter) -> None:
-    """GW-2: `traceparent` and `tracestate` of the span that is current where the request is made; off by default."""
-    with active():
-        headers = await sent(adapter, propagate_trace_context=True)
-        assert (headers["traceparent"], headers["tracestate"]) == (PARENT, "a=b")
-        assert not {"traceparent", "tracestate"} & (await sent(adapter)).keys()
-    assert "traceparent" not in await sent(adapter, propagate_trace_context=True), "nothing is active"
-
-
-@pytest.mark.asyncio
-async def test_gw_2_it_replaces_no_header_that_the_host_set(adapter: Adapter = DIRECT[0]) -> None:
-    """GW-2: whatever its case."""
-    with active():
-        headers = await sent(
-            adapter, propagate_trace_context=True, request_headers={"TraceParent": "mine", "X-Team": "blue"}
-        )
-    assert (headers["traceparent"], headers["tracestate"], headers["x-team"]) == ("mine", "a=b", "blue")
-
-
-@pytest.mark.asyncio
-async def test_gw_2_spans_of_the_engine_are_the_parents(adapter: Adapter = DIRECT[0]) -> None:
-    tracer = TracerProvider().get_tracer("host")
-    with tracer.start_as_current_span("mine") as span:
-        headers = await sent(adapter, propagate_trace_context=True)
-    assert headers["traceparent"].split("-")[1] == f"{span.get_span_context().trace_id:032x}"
-
-
-def test_gw_2_without_opentelemetry_it_is_refused_and_never_imported_unasked() -> None:
-    """GW-2: the option says what to install; a host that does not use it does not pay for it."""
-    code = (
-        "import sys\n"
-        "from lmx_core import ConfigError, DefaultProvider\n"
-        "DefaultProvider(request_headers={'x-a': 'b'})\n"
-        "assert not any(name.startswith('opentelemetry') for name in sys.modules)\n"
-        "sys.modules['opentelemetry'] = None\n"
-        "try: DefaultProvider(propagate_trace_context=True)\n"
-        "except ConfigError as error: assert 'lmx[otel]' in str(error)\n"
-        "else: sys.exit('not refused')\n"
+def failing(status: int) -> bytes:
+    headers = (
+        "X-Request-ID: r1",
+        "X-RateLimit-Remaining-Tokens: 7",
+        "Set-Cookie: s=1",
+        f"Authorization: Bearer {KEY}",
+        "X-Amz-Security-Token: t",
+        f"X-Echo: you sent {KEY}",
+        "X-Unnamed: u",
+        "Content-Length: 2",
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("wrong", ("x", {"x y": "a"}, {"x": "a\nb"}, {"x": 1}, {1: "x"}, {"x": "ü"}, {"": "a"}))
-def test_what_is_no_header_is_refused_without_repeating_it(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match="request_headers=") as caught:
-        DefaultProvider(request_headers=wrong)
-    assert "\n" not in str(caught.value)
+    return response(b"{}", status=f"{status} X", kind="application/json", headers=headers)
 
 
 @pytest.mark.asyncio
-async def test_a_host_s_headers_win_and_their_credentials_are_never_repeated(adapter: Adapter = DIRECT[0]) -> None:
-    secret = "gateway-secret-0123"
-    given = {"Authorization": f"Basic {secret}"}
-    assert added(given, propagate=False).over({"authorization": f"Bearer {KEY}", "x": "y"}) == {**given, "x": "y"}
-    assert secret not in repr(added(given, propagate=False))
-    refusal = response(f'{{"error": "bad key {secret}"}}'.encode(), status="400 Bad", kind="application/json")
-    async with serving(answering(refusal)) as url:
-        provider = adapter.provider(url, request_headers=given)
-        failure = (await attempt(provider, request(adapter))).failure
-        await provider.aclose()
-    assert failure is not None and secret not in failure.message
-    lost = adapter.provider(f"http://127.0.0.1:{closed_port()}", request_headers=given)
-    assert secret not in str((await attempt(lost, request(adapter))).failure)
+@each_adapter
+async def test_ll_12_named_headers_of_a_failed_attempt_and_no_credential(adapter: Adapter) -> None:
+    """LL-12, EVT-23: lowercase, before the terminal event; a key that a server echoes is struck out."""
+    async with serving(answering(failing(503))) as url:
+        provider = adapter.provider(url, response_headers=[*WANTED, "x-echo"])
+        heard = await attempt(provider, request(adapter))
+    assert heard.failure is not None and heard.metadata is not None and heard.metadata.status == 503
+    shown = dict(heard.metadata.headers)
+    echo = shown.pop("x-echo")
+    assert shown == {"x-request-id": "r1", "x-ratelimit-remaining-tokens": "7"}
+    assert KEY not in echo or adapter.local  # a local one was given no key
+    assert [type(event).__name__ for event in heard.events] == ["ResponseMetadata", "Error"]
 
 
-def test_a_model_file_s_server_is_told_nothing_of_a_gateway() -> None:
-    routes = DefaultProvider(request_headers={"x-team": "blue"})._routes
-    assert "x-team" not in routes.to("local:/m.gguf").headers() and "x-team" in routes.to("ollama:m").headers()
+@pytest.mark.asyncio
+@each_adapter
+async def test_ll_12_none_unless_named_and_once_an_answer(adapter: Adapter) -> None:
+    with MockLLM({"turns": [{"text": "hi", "reasoning": "hm"}]}) as m:
+        plain = await attempt(adapter.provider(m.url), request(adapter))
+        named = await attempt(adapter.provider(m.url, response_headers=["Content-Type"]), request(adapter))
+    assert plain.metadata is not None and plain.metadata.headers == {}
+    assert named.metadata is not None and list(named.metadata.headers) == ["content-type"]
+    for heard in (plain, named):
+        assert [type(e).__name__ for e in heard.events].count("ResponseMetadata") == 1
+        assert type(heard.events[0]).__name__ == "ResponseMetadata" and heard.metadata.status == 200
+
+
+@pytest.mark.asyncio
+async def test_ll_12_a_gateway_says_in_a_header_which_model_answered() -> None:
+    """LL-12: `model_header` is believed before the body, and is no header that is shown."""
+    chunk = b'data: {"model":"alias","choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    async with serving(answering(response(chunk, headers=["X-Model: real-1"]))) as url:
+        provider = DefaultProvider(base_url=url + "/v1", api_keys={"openai": KEY}, model_header="X-Model")
+        heard = await attempt(provider, request("openai-chat:m"))
+    assert heard.metadata is not None and (heard.metadata.resolved_model, heard.metadata.headers) == ("real-1", {})
+
+
+@pytest.mark.asyncio
+async def test_ll_12_no_answer_has_no_metadata() -> None:
+    provider = DefaultProvider(base_url="http://127.0.0.1:9/v1", api_keys={"openai": KEY}, response_headers=["date"])
+    heard = await attempt(provider, request("openai-chat:m"))
+    assert heard.failure is not None and heard.metadata is None
+
+
+@pytest.mark.asyncio
+async def test_evt_23_a_session_tells_each_attempt_before_its_end() -> None:
+    """EVT-23: of a failed attempt and of the one after it, each with its request, the model asked and the status."""
+    async with serving(answering(failing(400))) as url:
+        provider = DefaultProvider(base_url=url + "/v1", api_keys={"openai": KEY}, response_headers=["x-request-id"])
+        async with world(provider=provider, model="openai-chat:m") as w:
+            done = await prompt(w.session, "hi")
+    told = [event for event in done.events if isinstance(event, events.ResponseMetadata)]
+    (one,) = told
+    assert (one.status, one.headers, one.requested_model) == (400, {"x-request-id": "r1"}, "openai-chat:m")
+    kinds = [event.type for event in done.events]
+    assert one.request_id and kinds.index("response_metadata") < kinds.index("error") < kinds.index("finished")
+
+
+@pytest.mark.parametrize(
+    "options", ({"response_headers": "x-id"}, {"response_headers": ["x id"]}, {"model_header": "a:b"})
+)
+def test_names_that_are_none_are_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="header names"):
+        DefaultProvider(**options)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    (
+        ("x-request-id", True),
+        ("x-ratelimit-limit-tokens", True),
+        ("x-api-version", True),
+        ("cf-ray", True),
+        ("authorization", False),
+        ("proxy-authorization", False),
+        ("www-authenticate", False),
+        ("cookie", False),
+        ("set-cookie", False),
+        ("api-key", False),
+        ("x-api-key", False),
+        ("x-goog-api-key", False),
+        ("x-auth-token", False),
+        ("x-amz-security-token", False),
+        ("x-csrf-token", False),
+        ("x-client-secret", False),
+    ),
+)
+def test_ll_12_which_headers_carry_a_credential(name: str, shown: bool) -> None:
+    """LL-12: always removed, even where it was asked for."""
+    assert (disclosed([name.upper()], None).of({name: "v"}) == {name: "v"}) == shown
+    assert disclosed(["x"], None).of({"x": "a" * 5_000})["x"] == "a" * 1_000
