@@ -111,9 +111,7 @@ class Answer:
         """The facts of this attempt, once, whether or not the model was told (EVT-23)."""
         if not self._told:
             self._told = True
-            self._emit(
-                ResponseMetadata(resolved_model=self.resolved_model, status=self._status, headers=self._headers)
-            )
+            self._emit(ResponseMetadata(resolved_model=self.resolved_model, status=self._status, headers=self._headers))
 
     def window(self, tokens: int) -> None:
         """The window the server says it serves."""
