@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ _CLAUSE = re.compile(r"(>=|<=|==|!=|>|<)(\d+(?:\.\d+)*)")
 _NATIVE = (".so", ".pyd", ".dylib", ".dll", ".whl", ".egg")
 _MAX_BYTES = 1024 * 1024
 _MAX_FILES = 10_000
-_RUNNING = {"lmx_core": engine_version, "python": platform.python_version()}
+_RUNNING = {"lmx_core": engine_version, "python": ".".join(map(str, sys.version_info[:3]))}
 
 
 class Refused(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,12 @@ def test_each_says_in_a_sentence_what_happened(name: str) -> None:
     method = getattr(Messages(), name)
     text = method(**{key: ARGUMENTS[key] for key in inspect.signature(method).parameters})
     assert text[0].isupper() and "None" not in text and "inf" not in text
+
+
+def test_the_reference_page_names_every_sentence() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "harness.md").read_text("utf-8")
+    table = page.partition("\n## Messages\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(\w+)\(", table)) == SENTENCES
 
 
 def test_a_lost_call_is_to_be_checked_before_it_is_repeated() -> None:
