@@ -15,10 +15,11 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
@@ -57,10 +58,14 @@ Listener = Callable[[FromWorker | Gone], None]
 
 
 class Worker:
-    """Starts a process at once. `environ` is all that the process sees of the environment."""
+    """Starts a process at once. `environ` is all that the process sees of the environment.
+
+    `pinned`: it is not ended for want of work. `holders` are those who may ask it at any time, as long as they exist.
+    """
 
     def __init__(self, environ: Mapping[str, str], idle_seconds: float = IDLE_SECONDS):
         self.pinned = False
+        self.holders: weakref.WeakSet[Any] = weakref.WeakSet()
         self._idle = idle_seconds
         self._ids = count(1)
         self._lock = threading.Lock()

@@ -82,10 +82,12 @@ class LiteLLM:
         try:
             async with deadline(self._clock, idle_ms) as timer:
                 call.alive = timer.restart
-                await call.done
+                failed = await call.done
         except TimeoutError:
             text = f"sent nothing for {idle_ms // 1_000} s"
             raise AttemptFailed(broken_stream(place, "timeout", text, category="timeout")) from None
+        if failed is not None:
+            raise AttemptFailed(failed)
 
 
 class _Call:
@@ -98,7 +100,7 @@ class _Call:
         self._heard: list[FromWorker | Gone] = []
         self._closed = False
         self.ready: asyncio.Future[None] = self._loop.create_future()
-        self.done: asyncio.Future[None] = self._loop.create_future()
+        self.done: asyncio.Future[Failure | None] = self._loop.create_future()
         self.alive: Callable[[], None] = lambda: None
 
     def hear(self, message: FromWorker | Gone) -> None:
@@ -125,40 +127,39 @@ class _Call:
             try:
                 self._fold(message)
             except Malformed as error:
-                self._fail(broken_stream(self._place, "malformed_stream", str(error)))
+                self._end(broken_stream(self._place, "malformed_stream", str(error)))
             except ErrorEvent as error:
-                self._fail(judge(self._place, error.reported, None))
+                self._end(judge(self._place, error.reported, None))
         if not self._closed and not self.done.done():
             self._answer.flush()
 
     def _fold(self, message: FromWorker | Gone) -> None:
         match message:
             case Ready():
-                _settle(self.ready)
+                self._begin()
             case Head():
                 self._answer.answered(200, message.headers, self._place.secrets)
                 if message.headers.get("content-type", "").startswith("text/html"):
-                    self._fail(not_the_api(self._place, b""))
+                    self._end(not_the_api(self._place, b""))
             case Pieces():
                 for chunk in message.chunks:
                     self._decoder.feed(bytes(chunk))
             case End():
-                _settle(self.done)
+                self._end(None)
             case Failed():
                 if message.answered and message.status is not None:
                     self._answer.answered(message.status, message.headers, self._place.secrets)
-                self._fail(failures.failure(self._place, message, self._clock.now_ms()))
+                self._end(failures.failure(self._place, message, self._clock.now_ms()))
             case Gone():
-                self._fail(
+                self._end(
                     broken_stream(self._place, "worker", f"was not heard to the end: litellm's worker {message.reason}")
                 )
 
-    def _fail(self, failure: Failure) -> None:
-        _settle(self.ready)
+    def _begin(self) -> None:
+        if not self.ready.done():
+            self.ready.set_result(None)
+
+    def _end(self, failure: Failure | None) -> None:
+        self._begin()
         if not self.done.done():
-            self.done.set_exception(AttemptFailed(failure))
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+            self.done.set_result(failure)

@@ -8,15 +8,13 @@ litellm sends `OPENAI_API_KEY` to whatever vendor has no key of its own.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from lmx_core.errors import ConfigError
 from lmx_core.providers.litellm.known import AMBIENT
-from lmx_core.providers.litellm.process import IDLE_SECONDS, Worker
+from lmx_core.providers.litellm.process import Worker
 
 MISSING = "litellm is not installed: pip install 'lmx[litellm]'"
 
@@ -58,11 +56,9 @@ def secrets(environ: Mapping[str, str]) -> Iterator[str]:
 
 _LOCK = threading.Lock()
 _WORKERS: dict[frozenset[tuple[str, str]], Worker] = {}
-_HOLDERS: dict[int, weakref.WeakSet[Any]] = {}
-"""Who holds a worker, by its pid: provider objects, so that one that was forgotten holds none."""
 
 
-def acquire(environ: Mapping[str, str], holder: object, idle_seconds: float = IDLE_SECONDS) -> Worker:
+def acquire(environ: Mapping[str, str], holder: object) -> Worker:
     """The worker for an environment as `environment` gives it, started if there is none; blocks for some milliseconds.
 
     Raises ConfigError where litellm is not installed.
@@ -73,8 +69,8 @@ def acquire(environ: Mapping[str, str], holder: object, idle_seconds: float = ID
         if worker is None or not worker.alive:
             if not installed():
                 raise ConfigError(MISSING)
-            worker = _WORKERS[key] = Worker(environ, idle_seconds)
-        _HOLDERS.setdefault(worker.pid, weakref.WeakSet()).add(holder)
+            worker = _WORKERS[key] = Worker(environ)
+        worker.holders.add(holder)
         return worker
 
 
@@ -83,10 +79,8 @@ def release(holder: object) -> None:
     unheld: list[Worker] = []
     with _LOCK:
         for key, worker in list(_WORKERS.items()):
-            holders = _HOLDERS.setdefault(worker.pid, weakref.WeakSet())
-            holders.discard(holder)
-            if not worker.alive or not (holders or worker.pinned):
+            worker.holders.discard(holder)
+            if not (worker.alive and (worker.holders or worker.pinned)):
                 unheld.append(_WORKERS.pop(key))
-                _HOLDERS.pop(worker.pid, None)
     for worker in unheld:
         worker.close()

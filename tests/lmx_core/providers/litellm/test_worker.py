@@ -360,7 +360,7 @@ def test_rt_13_preload_starts_the_worker_that_will_answer(alone: dict[Any, Worke
             return heard
 
         assert asyncio.run(ask()).text == "hi"
-    assert list(alone.values()) == [worker] and worker.alive
+    assert list(alone.values()) == [worker] and worker.alive and worker.pinned
 
 
 @pytest.mark.parametrize(
