@@ -73,6 +73,12 @@ OPTIONS = (
     Option(("--prompt",), "TEXT", _on("tui"), "open the terminal interface and send TEXT"),
     Option(("-m", "--model"), "PROVIDER:MODEL", _SESSION, "the model to use", variable="LMX_MODEL"),
     Option(
+        ("--fallback-model",),
+        "PROVIDER:MODEL,...",
+        _SESSION,
+        "whom to ask, in this order, while the model does not answer",
+    ),
+    Option(
         ("--effort",),
         "LEVEL",
         _SESSION,

@@ -87,8 +87,9 @@ class SessionFactory:
     def named(self) -> models.Choice | None:
         """The model of a new session as far as it can be told without asking anybody.
 
-        Raises CommandError for a named one that does not parse.
+        Raises CommandError for a named one that does not parse, of the list behind it, too.
         """
+        self.fallback()
         return models.choose(self.settings, self.key_names, state.remembered_model(self.settings.state))
 
     async def choose(self) -> models.Choice:
@@ -182,6 +183,11 @@ class SessionFactory:
         named = self.settings.get("summary_model")
         return None if named is None else models.spec(named, "summary_model")
 
+    def fallback(self) -> list[str]:
+        """Whom to ask while the model does not answer. Raises CommandError for what names no model."""
+        where = "--fallback-model" if "fallback_models" in self._chosen() else "fallback_models"
+        return [models.spec(named, where) for named in self.settings.get("fallback_models", [])]
+
     def _chosen(self) -> set[str]:
         """Settings that were given for this start, not for starts in general; only these change a resumed session."""
         return {name for name, source in self.settings.sources.items() if source == "flag"}
@@ -214,6 +220,7 @@ class SessionFactory:
             reasoning_effort=UNSET if asked is None else asked.level,
             harness=made.harness,
             harness_assembly=made.record,
+            fallback_models=self.fallback(),
             cwd=self.cwd,
         )
 
@@ -246,6 +253,7 @@ class SessionFactory:
             reasoning_effort=self.settings.get("effort", UNSET),
             harness=made.harness,
             harness_assembly=made.record,
+            fallback_models=self.fallback(),
             cwd=self.cwd,
         )
 

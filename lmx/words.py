@@ -243,9 +243,9 @@ def stopped(reason: str, detail: dict[str, object]) -> str | None:
 NEXT_STEPS = {
     "auth": "send your message again when the key is right, or /model picks another provider",
     "quota": "send your message again when the account is in order, or /model picks another provider",
-    "rate_limit": "wait a moment, then send your message again",
-    "server": "send your message again later, or /model picks another",
-    "timeout": "send your message again, or /model picks another",
+    "rate_limit": "wait a moment, then /retry asks again",
+    "server": "/retry asks again, /model picks another",
+    "timeout": "/retry asks again, /model picks another",
     "context_limit": "the conversation is too large for this model: /new starts afresh, /model picks a larger one",
     "refused": "/model picks another",
     "other": "",
@@ -346,6 +346,23 @@ def more_of_message(number: int) -> str:
 CONTEXT_RECOVERY = "the request did not fit into the model's window; compacting once and sending it again"
 COMPACT_FAILED = "the conversation was not compacted and nothing was cut: {reason}"
 COMPACT_NEXT = "/compact tries again"
+
+
+# --- another model --------------------------------------------------------------------------------------------------
+
+
+def fell_back(previous: str, current: str, category: str) -> str:
+    """The next model of the list goes on, because the one in use does not answer."""
+    why = (
+        "the conversation does not fit"
+        if category == "context_limit"
+        else RETRY_KINDS.get(category, RETRY_KINDS["other"])
+    )
+    return f"{previous}: {why}; {current} goes on"
+
+
+def passed_over(model: str, reason: str) -> str:
+    return f"{model} cannot take over: {reason}"
 
 
 def window_unknown(model: str, fallback: int | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lmx.commands.answers import Approve, Cancel, Deny, Unsteer
 from lmx.commands.base import Actions, Command
 from lmx.commands.help import Help
-from lmx.commands.session import Clear, Compact, Model, New, Quit, Resume
+from lmx.commands.session import Clear, Compact, Model, New, Quit, Resume, Retry
 
 __all__ = ["COMMANDS", "Actions", "Command"]
 
@@ -14,6 +14,7 @@ COMMANDS: tuple[Command, ...] = (
     Model(),
     New(),
     Resume(),
+    Retry(),
     Compact(),
     Clear(),
     Cancel(),

@@ -43,6 +43,9 @@ class Actions(Protocol):
     async def compact(self) -> None:
         """Summarise the conversation so far. Raises LmxError where there is too little of it."""
 
+    async def retry(self) -> None:
+        """Ask again what a provider's failure ended. Raises LmxError where there is nothing of the kind."""
+
     async def clear(self) -> None:
         """Stop sending the conversation so far. Raises LmxError where there is none."""
 

@@ -46,6 +46,15 @@ class Model(Command):
             act.say(words.MODEL_IS.format(model=act.model()) if act.model() else words.NO_MODEL)
 
 
+class Retry(Command):
+    name = "retry"
+    summary = "ask again after a provider's failure ended the turn"
+    when = "idle"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.retry()
+
+
 class Compact(Command):
     name = "compact"
     summary = "summarise the conversation so far now, to make room"

@@ -174,6 +174,9 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
         if text is not None:
             values[name] = _read(name, text, f"--{name.replace('_', '-')}")
             sources[name] = "flag"
+    if (text := flags.get("fallback_model")) is not None:
+        values["fallback_models"] = [item.strip() for item in text.split(",")]
+        sources["fallback_models"] = "flag"
     mode = flags.get("permission_mode")
     if mode is not None:
         if mode not in (*MODES, *SYNONYMS):

@@ -90,6 +90,12 @@ class Compacting(Message, frozen=True):
     begins: bool
 
 
+class Retrying(Message, frozen=True):
+    """`/retry` asks again, or (`begins` false) there was nothing to ask."""
+
+    begins: bool
+
+
 class Say(Message, frozen=True, kw_only=True):
     """A command's answer, as a transcript row (LAY-8). `text` may come from outside; it is sanitised here."""
 

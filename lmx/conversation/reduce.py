@@ -176,6 +176,24 @@ def _compacting(step: Step, message: msg.Compacting) -> None:
         turns.take_undelivered(step)
 
 
+def _retrying(step: Step, message: msg.Retrying) -> None:
+    """`/retry` is a turn without a message; its request says when it began."""
+    if message.begins:
+        turns.begin(step)
+        phases.enter(step, "waiting")
+    elif step.state.turn is not None and step.state.turn.began is None:
+        turns.close(step)
+
+
+def _fell_back(step: Step, event: events.ModelFallback) -> None:
+    """Which model is asked; why is told by the request that goes to it."""
+    step.set(model=one_line(event.current))
+
+
+def _passed_over(step: Step, event: events.ModelSkipped) -> None:
+    step.note(words.passed_over(one_line(event.model), one_line(event.reason)), tone="notice")
+
+
 _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     # the session's events
     events.EntryAppended: lambda step, e: entries.fold(step, e.entry, live=True),
@@ -195,6 +213,8 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.TurnError: turns.failed,
     events.Finished: turns.finished,
     events.ModelChanged: _model_changed,
+    events.ModelFallback: _fell_back,
+    events.ModelSkipped: _passed_over,
     events.SteerDropped: turns.steer_dropped,
     events.Down: _down,
     # keys
@@ -215,6 +235,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Say: lambda step, m: step.note(m.text, tone=m.tone),
     msg.Decide: lambda step, m: cards.decide(step, m.verdict, m.which, m.reason, m.began, m.focused),
     msg.Compacting: _compacting,
+    msg.Retrying: _retrying,
     msg.CancelAsked: lambda step, m: lines.cancel(step),
     msg.QuitAsked: lambda step, m: lines.quit_asked(step),
     # the bridge

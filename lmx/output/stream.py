@@ -10,7 +10,7 @@ from typing import Any
 
 from lmx.output import lines
 from lmx.output.result import Outcome, encode, to_dict
-from lmx.output.text import attachment_lines, refused_line, window_line
+from lmx.output.text import attachment_lines, notice_line, refused_line
 from lmx_core import events
 
 OUTPUT_CHARACTERS = 2_000
@@ -57,7 +57,7 @@ class StreamOutput:
                 after_output=event.after_output,
                 message=event.reason,
             )
-        elif (text := window_line(event)) is not None:
+        elif (text := notice_line(event)) is not None:
             self.notice(text)
 
     def end(self, result: Outcome) -> None:

@@ -36,7 +36,7 @@ class TextOutput:
                 lines.say(line)
         elif isinstance(event, events.ProviderRetry):
             lines.say(retry_line(event))
-        elif (text := window_line(event)) is not None:
+        elif (text := notice_line(event)) is not None:
             lines.say(text)
 
     def end(self, result: Outcome) -> None:
@@ -76,9 +76,13 @@ def attachment_lines(entry: Entry) -> list[str]:
     return [one_line(words.attachment(item), "evidence") for item in items if isinstance(item, dict)]
 
 
-def window_line(event: Any) -> str | None:
-    """What is said of the window and of what makes room in it (C2-2, C2-7), on one line; None for other events."""
+def notice_line(event: Any) -> str | None:
+    """What is said of the window, of what makes room in it and of another model (C2-2, C2-7), on one line; else None."""
     match event:
+        case events.ModelFallback(reason=reason) if reason != "restored":
+            text = words.fell_back(event.previous, event.current, reason)
+        case events.ModelSkipped():
+            text = words.passed_over(event.model, event.reason)
         case events.ContextWindowUnknown():
             text = words.window_unknown(event.model, event.fallback)
         case events.ContextWindowSmall():

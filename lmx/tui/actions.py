@@ -48,6 +48,9 @@ class LineActions:
     async def compact(self) -> None:
         await self._bridge.compact()
 
+    async def retry(self) -> None:
+        await self._bridge.retry()
+
     async def clear(self) -> None:
         await self._bridge.clear()
 

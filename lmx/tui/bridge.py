@@ -272,6 +272,15 @@ class Bridge:
         finally:
             self._screen.tell(msg.Compacting(False))
 
+    async def retry(self) -> None:
+        """Asks again what a failure ended; from there on it is a turn like any. Raises LmxError."""
+        self._screen.tell(msg.Retrying(True))
+        try:
+            await self._live().retry()
+        except LmxError:
+            self._screen.tell(msg.Retrying(False))
+            raise
+
     async def clear(self) -> None:
         await self._live().clear()
 

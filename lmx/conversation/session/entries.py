@@ -30,7 +30,7 @@ def fold(step: Step, entry: Entry, *, live: bool) -> None:
         return
     step.set(seq=entry.seq)
     step.live = live
-    at = int(datetime.fromisoformat(entry.at).timestamp() * 1_000)
+    at = _time(entry)
     handle = _BY_TYPE.get(entry.type)
     if entry.type == "user":
         _user(step, entry, at)
@@ -38,6 +38,10 @@ def fold(step: Step, entry: Entry, *, live: bool) -> None:
         handle(step, entry)
         if not _is_of_a_summary(entry):
             turns.touch(step, at)
+
+
+def _time(entry: Entry) -> int:
+    return int(datetime.fromisoformat(entry.at).timestamp() * 1_000)
 
 
 def _is_of_a_summary(entry: Entry) -> bool:
@@ -164,10 +168,24 @@ def _session(step: Step, entry: Entry) -> None:
 
 
 def _request(step: Step, entry: Entry) -> None:
-    if entry.payload.get("kind", "turn") == "turn":
-        turns.requested(step)
-    else:
+    if entry.payload.get("kind", "turn") != "turn":
         turns.counted(step)
+        return
+    _asked_again(step, entry)
+    turns.requested(step)
+    note = entry.payload.get("retry")
+    if isinstance(note, dict) and isinstance(previous := note.get("previous_model"), str):
+        names = one_line(previous), one_line(str(entry.payload.get("model")))
+        step.note(words.fell_back(*names, str(note.get("category"))), tone="notice")
+
+
+def _asked_again(step: Step, entry: Entry) -> None:
+    """After a turn that failed, a request without a message before it is `/retry`: a turn of its own."""
+    turn = step.state.turn
+    if turn is not None and turn.told and not step.live:
+        turns.close(step)
+    if step.state.turn is None or step.state.turn.began is None:
+        turns.begin(step, _time(entry))
 
 
 def _compaction(step: Step, entry: Entry) -> None:

@@ -88,6 +88,37 @@ def test_c8_8_under_a_ceiling_a_model_without_a_price_is_not_asked(program: Prog
         assert free.returncode == 0
 
 
+BUSY = {"kind": "http", "status": 429, "retry_after": 3600}
+
+
+@pytest.mark.parametrize("through", ["flag", "file"])
+def test_while_the_model_does_not_answer_the_next_of_the_list_is_asked(program: Program, through: str) -> None:
+    """design.md section 4, C2-7, C2-20: told once, on standard error or as a notice."""
+    flags = ["--fallback-model", "openai:other, openai:last"]
+    if through == "file":
+        config = program.home / "chain.toml"
+        config.write_text('fallback_models = ["openai:other", "openai:last"]\n')
+        config.chmod(0o600)
+        flags = ["--config", str(config)]
+    with serve(program, {"text": "from the other", "faults": [BUSY]}) as model:
+        done = program.ask(model, "run", "go", *flags)
+        assert (done.returncode, done.stdout) == (0, "from the other\n"), done.stderr
+        assert [request["body"]["model"] for request in model.requests()] == ["mock-model", "other"]
+    assert "openai:mock-model: rate limited; openai:other goes on" in done.stderr
+    _, second = (e["payload"] for e in program.entries() if e["type"] == "request")
+    assert second["model"] == "openai:other" and second["retry"]["previous_model"] == "openai:mock-model"
+    with serve(program, {"text": "from the other", "faults": [BUSY]}) as model:
+        done = program.ask(model, "run", "go", "--output-format", "stream-json", *flags)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sum(one["type"] == "notice" and one["text"].endswith("openai:other goes on") for one in told) == 1
+
+
+def test_a_list_of_models_that_names_none_is_a_usage_mistake(program: Program) -> None:
+    for wrong in ("", "other", "openai:a,", "nobody:x"):
+        done = program.run("run", "go", "--model", "openai:m", "--fallback-model", wrong)
+        assert done.returncode == 2 and "--fallback-model" in done.stderr and not program.transcripts()
+
+
 def test_a_cost_nobody_told_is_unknown(program: Program) -> None:
     """C2-9, C2-14: a request that failed may have been paid for."""
     with serve(program, {"text": "x", "faults": [HTTP_400]}) as model:

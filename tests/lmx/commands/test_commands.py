@@ -46,6 +46,9 @@ class Asked:
     async def compact(self) -> None:
         self.done.append(("compact",))
 
+    async def retry(self):
+        self.done.append(("retry",))
+
     async def clear(self) -> None:
         self.done.append(("clear",))
 
@@ -75,7 +78,7 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("approve", "", [("allow", "", "")]), ("approve", "all", [("allow", "all", "")]),
         ("deny", "", [("deny", "", "")]), ("deny", "c1 not that way", [("deny", "c1", "not that way")]),
         ("cancel", "", [("cancel",)]), ("unsteer", "", [("take back",)]), ("quit", "", [("quit",)]),
-        ("compact", "", [("compact",)]), ("clear", "", [("clear",)]),
+        ("compact", "", [("compact",)]), ("retry", "", [("retry",)]), ("clear", "", [("clear",)]),
         ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
         ("model", "openai:gpt-5-mini", [("model", "openai:gpt-5-mini")]),
     ),

@@ -7,6 +7,7 @@ from support.talk import USAGE, Talk, call
 
 from lmx.conversation import effects as fx
 from lmx.conversation import frame
+from lmx.conversation import messages as msg
 from lmx_core import events
 
 
@@ -267,3 +268,43 @@ def test_gen_7_a_retried_request_that_told_nothing_leaves_the_cost_unknown():
     talk.answer("at last")
     talk.finish()
     assert "cost unmeasured" in frame.status(talk.state) and not talk.state.totals.complete
+
+
+def test_gen_6_another_model_is_told_by_its_request_and_shown_in_the_header():
+    """The row is the same when the session is taken up again; then the person's own model is in use."""
+    talk = Talk()
+    talk.prompt()
+    talk.tell(events.ModelFallback(previous="openai:mock-model", current="two:b", reason="server", message="busy"))
+    assert talk.state.model == "two:b"
+    note = {"attempt": 1, "category": "server", "reason": "busy", "previous_model": "openai:mock-model"}
+    talk.append("request", {"kind": "turn", "model": "two:b", "retry": note})
+    talk.answer("from b")
+    talk.finish()
+    assert "openai:mock-model: overloaded; two:b goes on" in talk.text()
+    again = Talk(ready=False)
+    again.open(talk.made)
+    assert again.text() == talk.text()
+    talk.tell(events.ModelSkipped(model="three:c\x1b[2J", reason="no key"))
+    assert "cannot take over: no key" in talk.text() and "\x1b" not in talk.text()
+
+
+def test_met_6_a_turn_that_is_asked_again_is_one_of_its_own_live_and_stored():
+    """MET-6, GEN-6: a rule under each; nothing to ask leaves none."""
+    talk = Talk()
+    talk.prompt()
+    talk.later(1_000).append("error", {"reason": "no", "code": "http", "category": "server", "request_id": "r"})
+    talk.finish("error")
+    (run,) = [effect for effect in talk.say("/retry") if isinstance(effect, fx.Run)]
+    assert run.command == "retry"
+    talk.tell(msg.Retrying(True))
+    assert talk.state.busy
+    talk.later(2_000).append("request", {"kind": "turn"})
+    talk.later(3_000).answer("at last")
+    talk.finish()
+    assert talk.kinds().count("rule") == 2 and talk.kinds().count("user") == 1
+    again = Talk(ready=False)
+    again.open(talk.made)
+    assert again.text() == talk.text() and again.state.totals == talk.state.totals
+    talk.tell(msg.Retrying(True))
+    talk.tell(msg.Retrying(False))
+    assert talk.kinds().count("rule") == 2 and not talk.state.busy

@@ -14,7 +14,7 @@ from lmx.exit_status import CommandError
 from lmx.output import result
 from lmx.output.result import Outcome, encode
 from lmx.output.stream import StreamOutput
-from lmx.output.text import JsonOutput, TextOutput, call_line
+from lmx.output.text import JsonOutput, TextOutput, call_line, notice_line
 from lmx_core import Usage, events
 from lmx_core.entry import Entry, make
 from lmx_core.errors import Failure
@@ -291,3 +291,18 @@ def test_a_line_for_a_person_never_carries_what_a_terminal_obeys(capsys: pytest.
     """C8-16: a server's sentence is quoted on standard error; a log of it is read on a terminal later."""
     TextOutput().end(outcome("error", Failure(code="http", message="no\x1b]0;title\x07 \x9b2Jway\nat all")))
     assert capsys.readouterr().err.split("\n")[-3:] == ["lmx: no way", "at all", ""]
+
+
+def test_c2_7_another_model_is_a_notice_on_one_line() -> None:
+    """What a server said of itself is shown safe; that the first choice is back needs no words."""
+    switch = events.ModelFallback(previous="a:b", current="c:d", reason="timeout", message="x")
+    assert notice_line(switch) == "a:b: no answer in time; c:d goes on"
+    skip = events.ModelSkipped(model="e:f", reason="it needs\na \x1b[2Jkey")
+    told = notice_line(skip)
+    assert (
+        told is not None
+        and told.startswith("e:f cannot take over: it needs")
+        and "\x1b" not in told
+        and "\n" not in told
+    )
+    assert notice_line(events.ModelFallback(previous="c:d", current="a:b", reason="restored")) is None
