@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lmx_core import FOREVER
 from lmx_core.providers.admission import Lease
@@ -230,6 +238,14 @@ class EveryoneInTurn(RuleBasedStateMachine):
         """Each other root goes at most once before a root that waits; a root cannot be starved."""
         if hasattr(self, "passed"):
             assert all(times <= 3 for times in self.passed.values())
+
+
+@pytest.mark.long
+def test_everyone_in_turn_for_long() -> None:
+    """AD-2, AD-3, AD-5: the same, fifty times as often."""
+    run_state_machine_as_test(
+        EveryoneInTurn, settings=settings(max_examples=3_000, stateful_step_count=60, deadline=None)
+    )
 
 
 EveryoneInTurn.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
