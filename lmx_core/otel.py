@@ -49,6 +49,12 @@ _ATTRIBUTES = {
     "call_id": "gen_ai.tool.call.id",
 }
 """Where the semantic conventions for generative AI have a name; every other key is `lmx.<key>`."""
+_COUNTS = {
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
+}
 _FIRST_DELTA = "gen_ai.response.time_to_first_chunk"
 """In seconds."""
 
@@ -164,6 +170,7 @@ class Bridge:
             return
         span = open.span
         span.set_attributes(_attributes(what, metadata))
+        span.set_attributes({_COUNTS[name]: count for name, count in measurements.items() if name in _COUNTS})
         if (outcome := metadata.get("outcome", "ok")) not in ("ok", "cancelled"):
             span.set_attribute("error.type", metadata.get("reason_category", outcome))
             span.set_status(trace.StatusCode.ERROR)

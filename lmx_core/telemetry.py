@@ -29,7 +29,8 @@ Handler = Callable[[str, dict[str, int], dict[str, Scalar]], object]
 """Called as `handler(name, measurements, metadata)`, in the task that emits; it must not block. What it returns is ignored.
 
 `measurements` of a start: `monotonic_ns` and `wall_ns` (since 1970); of a stop or an exception: `duration_ns`; of what has no
-duration: the clocks, and for `lmx.provider.first_delta` also the `duration_ns` since its request began.
+duration: the clocks, and for `lmx.provider.first_delta` also the `duration_ns` since its request began. The end of a provider
+request also counts what it told of its usage: `input_tokens`, `output_tokens`, `cache_read_tokens`, `cache_write_tokens`.
 """
 
 _PREFIX = "lmx."
@@ -137,11 +138,12 @@ class Telemetry:
 class Span:
     """One thing that lasts. It ends once: by `stop` or `exception`, whichever comes first. False where nobody listens."""
 
-    __slots__ = ("_began", "_context", "_metadata", "_telemetry", "_what")
+    __slots__ = ("_began", "_context", "_counts", "_metadata", "_telemetry", "_what")
 
     def __init__(self, telemetry: Telemetry | None, what: str, metadata: dict[str, object], context: Context | None):
         self._telemetry, self._what, self._context, self._metadata = telemetry, what, context, metadata
         self._began = 0
+        self._counts: dict[str, int] = {}
 
     def __bool__(self) -> bool:
         return self._telemetry is not None
@@ -157,6 +159,11 @@ class Span:
         if self._telemetry is not None:
             self._metadata.update(metadata)
 
+    def count(self, **counts: int) -> None:
+        """What its end is to count as well."""
+        if self._telemetry is not None:
+            self._counts = counts
+
     def point(self, name: str) -> None:
         """Something happened on the way."""
         if self._telemetry is not None:
@@ -171,7 +178,7 @@ class Span:
     def _end(self, how: str, metadata: dict[str, object]) -> None:
         if self._telemetry is not None:
             self._metadata.update(metadata)
-            self.tell(f"{self._what}.{how}", {"duration_ns": time.monotonic_ns() - self._began})
+            self.tell(f"{self._what}.{how}", {"duration_ns": time.monotonic_ns() - self._began, **self._counts})
             self._telemetry = None
 
     def tell(self, name: str, measurements: dict[str, int]) -> None:

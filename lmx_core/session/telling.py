@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmx_core.errors import AdmissionRefused, CompactionFailed, ConfigError, Failure, HookDenied, HookFailed
 from lmx_core.providers.base import parse_spec
-from lmx_core.request import Done, Error, ProviderEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from lmx_core.request import Done, Error, ProviderEvent, TextDelta, ThinkingDelta, ToolCallDelta, UsageReport
 from lmx_core.session.inbox import Work
 from lmx_core.session.prompt.end import End, Ended, Interrupted
 from lmx_core.telemetry import Span, Telemetry
@@ -23,6 +23,10 @@ from lmx_core.turn.effects import Finished, RunTools
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
+
+
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+"""What a provider request's end counts, where its provider told."""
 
 
 @contextmanager
@@ -117,6 +121,8 @@ class Heard:
         if self._silent and isinstance(event, TextDelta | ThinkingDelta | ToolCallDelta):
             self._silent = False
             self._span.point("provider.first_delta")
+        elif isinstance(event, UsageReport):
+            self._span.count(**{name: getattr(event.usage, name) for name in TOKENS})
         elif isinstance(event, Done):
             self._span.stop(outcome="ok", stop_reason=event.stop_reason)
         elif isinstance(event, Error):

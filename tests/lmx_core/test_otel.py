@@ -21,7 +21,7 @@ from support.marked import ENDINGS, MARK, marked_session
 from support.otlp import collector
 from support.sessions import Echo, Gate, world
 
-from lmx_core import ConfigError, Failure, Scripted, otel
+from lmx_core import ConfigError, Failure, Scripted, Usage, otel
 from lmx_core.providers.scripted import complete, error, tool_call, tool_calls
 from lmx_core.telemetry import Telemetry
 
@@ -110,13 +110,14 @@ async def test_te_4_a_tool_in_a_thread_is_in_the_tree_too():
 @pytest.mark.asyncio
 async def test_te_4_the_names_are_those_of_the_semantic_conventions():
     traces = Traces()
-    script = [tool_call("echo", {"text": "a"}, id="c1", text="I look"), complete("done")]
+    usage = Usage(input_tokens=30, output_tokens=7, cache_read_tokens=20, cache_write_tokens=5)
+    script = [tool_call("echo", {"text": "a"}, id="c1", text="I look"), complete("done", usage=usage)]
     async with world(script, tools=[Echo()], model="openai:gpt") as w:
         otel.attach(w.runtime, tracer_provider=traces.provider)
         await w.session.await_prompt("go")
         request_id = w.of("request")[0]["id"]
         id = w.session.id
-    (prompt,), (chat, _), (tool,) = (traces.named(n) for n in ("invoke_agent", "chat gpt", "execute_tool echo"))
+    (prompt,), (chat, last), (tool,) = (traces.named(n) for n in ("invoke_agent", "chat gpt", "execute_tool echo"))
     assert dict(prompt.attributes) == {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.conversation.id": id,
@@ -132,6 +133,12 @@ async def test_te_4_the_names_are_those_of_the_semantic_conventions():
     assert chat.attributes["gen_ai.response.finish_reasons"] == ("tool_calls",)
     assert 0 <= chat.attributes["gen_ai.response.time_to_first_chunk"] < 60
     assert chat.attributes["lmx.request_id"] == request_id
+    assert {key: count for key, count in last.attributes.items() if "usage" in key} == {
+        "gen_ai.usage.input_tokens": 30,
+        "gen_ai.usage.output_tokens": 7,
+        "gen_ai.usage.cache_read.input_tokens": 20,
+        "gen_ai.usage.cache_creation.input_tokens": 5,
+    }
     assert tool.attributes["gen_ai.tool.name"] == "echo" and tool.attributes["gen_ai.tool.call.id"] == "c1"
     assert tool.attributes["gen_ai.operation.name"] == "execute_tool"
     assert all(span.status.is_unset for span in traces.spans)

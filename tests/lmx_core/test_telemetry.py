@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from support.marked import ENDINGS, MARK, marked_session
 from support.sessions import Echo, Gate, world
 
-from lmx_core import Aside, ConfigError, Deny, Failure, MemoryStore, Runtime, Scripted, StoreError, run
+from lmx_core import Aside, ConfigError, Deny, Failure, MemoryStore, Runtime, Scripted, StoreError, Usage, run
 from lmx_core.errors import AdmissionRefused
 from lmx_core.providers.admission import Lease
 from lmx_core.providers.scripted import complete, error, tool_call
-from lmx_core.request import Done, TextDelta
+from lmx_core.request import Done, Error, TextDelta, UsageReport
 from lmx_core.session import inline
 from lmx_core.telemetry import EVENTS, METADATA_KEYS, Telemetry
 
@@ -234,6 +234,21 @@ async def test_te_1_a_failed_request_is_an_exception_and_each_attempt_is_told():
     assert ear.names.count("provider.request.start") == 2 and ear.names.count("turn.start") == 1
     (exception,) = ear.of("provider.request.exception")
     assert (exception["outcome"], exception["reason_category"]) == ("error", "rate_limit")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("ends", [[], [Error(Failure(code="http", message="no", category="other"))]])
+async def test_te_1_the_end_of_a_request_counts_the_tokens_that_were_told(ends):
+    """Of a failed one too: what was read is paid for."""
+    usage = UsageReport(Usage(input_tokens=30, output_tokens=7, cost_usd=0.5, model="secret", extra={"said": "secret"}))
+    async with world([[TextDelta("a"), usage, *(ends or [Done("stop")])], [TextDelta("b"), Done("stop")]]) as w:
+        w.runtime.telemetry.attach(ear := Ear())
+        await w.session.await_prompt("go")
+        await w.session.await_prompt("go")
+    counted = [m for name, m, _ in ear.heard if name.startswith("lmx.provider.request.") and "duration_ns" in m]
+    first, second = ({key: count for key, count in m.items() if key != "duration_ns"} for m in counted)
+    assert first == {"input_tokens": 30, "output_tokens": 7, "cache_read_tokens": 0, "cache_write_tokens": 0}
+    assert second == {}
 
 
 @pytest.mark.asyncio
