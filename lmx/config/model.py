@@ -59,7 +59,8 @@ def choose(settings: Settings, keys: Collection[str], remembered: str | None) ->
         return Choice(spec(named, _asked_by(settings, source)), "config" if source == "managed" else source)
     if settings.bare_start:
         return Choice(FIXED, "placeholder")
-    pinned = [(info.name, model) for info in PROVIDERS if (model := settings.get(f"providers.{info.name}.model"))]
+    served = (*PROVIDERS, *through_litellm().values())
+    pinned = [(info.name, model) for info in served if (model := settings.get(f"providers.{info.name}.model"))]
     if len(pinned) == 1:
         return Choice(_of(*pinned[0]), "provider_config")
     if remembered is not None and _reachable(remembered, keys):
