@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 from support.long_talks import Talker, worker
+from support.raw_server import read_request, response, serving
 from support.sessions import Echo, world
 
 from lmx_core import (
+    FOREVER,
     ConfigError,
+    DefaultProvider,
     ManualClock,
     MemoryStore,
     ProviderLimiter,
@@ -283,6 +286,30 @@ async def test_ad_5_waiting_ones_turn_is_no_stalled_stream():
             heard = await collect(told, events.Finished)
         assert heard[-1].stop_reason == "stop"
         assert not [e for e in heard if isinstance(e, events.ProviderRetry | events.TurnError)]
+
+
+@pytest.mark.long
+async def test_no_pool_of_connections_stands_behind_the_limiter():
+    """What the refusal of RT-8 says: as many answers come at once as the limiter admits, more than HTTP libraries allow unasked."""
+    everyone, there = 120, asyncio.Event()
+    connected = []
+
+    async def answer(reader, writer):
+        await read_request(reader)
+        connected.append(writer)
+        if len(connected) == everyone:
+            there.set()
+        await there.wait()
+        writer.write(
+            response(b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+        )
+
+    async with serving(answer) as url, Runtime("many", provider_limiter={"max_concurrency": FOREVER}) as runtime:
+        provider = DefaultProvider(base_url=f"{url}/v1", environ={})
+        sessions = [await session(runtime, provider, model="openai:m") for _ in range(everyone)]
+        answers = await asyncio.gather(*(one.await_prompt("go", timeout_ms=20_000) for one in sessions))
+        assert [answer.text for answer in answers] == ["a"] * everyone
+        await provider.aclose()
 
 
 @pytest.mark.parametrize("name", ["provider_pool", "max_concurrent_streams"])
