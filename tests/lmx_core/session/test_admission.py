@@ -290,7 +290,7 @@ async def test_ad_5_waiting_ones_turn_is_no_stalled_stream():
 
 @pytest.mark.long
 async def test_no_pool_of_connections_stands_behind_the_limiter():
-    """What the refusal of RT-8 says: as many answers come at once as the limiter admits, more than HTTP libraries allow unasked."""
+    """What the refusal of RT-8 says: as many answers come at once as the limiter admits, above any library's default."""
     everyone, there = 120, asyncio.Event()
     connected = []
 
