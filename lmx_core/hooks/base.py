@@ -49,7 +49,8 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `session` is the handle of the session. At `before_tool_call`, `approved_by` and `asked` say what earlier hooks of the
     chain wanted: an express approval, or a person's word; `can_ask` is false where no person can be reached. `retry` is
-    None or `{attempt, after_request_id, category, reason, delay_ms}`. `aside` is the kind of an aside where one is asked.
+    None or `{attempt, after_request_id, category, reason, delay_ms}`, and `previous_model` where it goes to another. `aside` is
+    the kind of an aside where one is asked.
     """
 
     cwd: Path
