@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-
-settings.register_profile("lmx", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("lmx")
+import pytest
+from support import lane
 
 
-def pytest_collection_modifyitems(items: list[Any]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    lane.load(config.getoption("markexpr"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before the other lane is left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
     """One suite holds for every provider; where litellm differs is a list, and every row of it must stay true."""
     from support.adapters import expect_differences
 
+    if lane.is_long(config.getoption("markexpr")):
+        for item in filter(lane.is_asked_again, items):
+            item.add_marker(pytest.mark.long)
     expect_differences(items)

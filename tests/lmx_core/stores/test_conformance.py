@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.lane import fewer
 from support.transcripts import Conversation, entries
 
 from lmx_core import Runtime, Scripted, fork, resume_session, run, start_session
@@ -85,7 +86,7 @@ async def test_store_1_sessions_are_listed_oldest_first(store):
     assert await store.list_sessions() == ["01A", "01B", "01C"]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=fewer(25), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(batches=st.lists(st.lists(entries(), max_size=3), min_size=1, max_size=4))
 async def test_store_1_every_entry_survives(store, batches):
     """STORE-1, TR-3: NULs, newlines, other planes, any JSON."""

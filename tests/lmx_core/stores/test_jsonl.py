@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lane import fewer
 from support.transcripts import Conversation, entries
 
 from lmx_core.errors import StoreError, TranscriptNotFound, TranscriptUnreadable
@@ -244,11 +246,15 @@ def test_js_3_a_crash_at_any_byte_of_a_batch_loses_at_most_that_batch(store, fil
         assert file.read_bytes().count(b"\n") == len(before + kept + after)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=fewer(25))
 @given(st.lists(entries(), min_size=1, max_size=3), st.data())
-def test_js_3_the_same_for_arbitrary_entries(tmp_path_factory, written, data):
+def test_js_3_the_same_for_arbitrary_entries(written, data):
     """JS-3, TK-3"""
-    store = JSONLStore(tmp_path_factory.mktemp("sessions"))
+    with TemporaryDirectory() as directory:
+        torn_anywhere(JSONLStore(directory), written, data)
+
+
+def torn_anywhere(store, written, data):
     whole = b"".join(encode(entry) + b"\n" for entry in written)
     cut = data.draw(st.integers(0, len(whole)))
     (store.directory / "one.jsonl").write_bytes(whole[:cut])

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.lane import fewer
 from support.transcripts import entries, json_values
 
 from lmx_core.calls import digest
@@ -25,14 +26,14 @@ def changed(**fields) -> bytes:
     return msgspec.json.encode({key: value for key, value in line.items() if value is not ...})
 
 
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(entries())
 def test_tr_3_every_entry_survives_writing_and_reading(entry: Entry):
     """TR-3, TK-3: decode(encode(e)) == e."""
     assert decode(encode(entry)) == entry
 
 
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(entries())
 def test_tr_4_an_entry_is_one_line_of_json(entry: Entry):
     """TR-4: no newline inside, and any JSON reader understands it."""
@@ -127,7 +128,7 @@ def test_tr_5_more_payload_fields_than_known_are_kept():
     assert encode(decode(line)) == line
 
 
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(entries(), st.data())
 @example(make(id="x", seq=0, type="user", payload={"text": "é"}, at_ms=0), None)
 def test_js_3_no_part_of_a_line_is_taken_for_a_whole_one(entry: Entry, data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lane import fewer
 from support.transcripts import Conversation, entries, json_values
 
 from lmx_core.entry import Entry, make
@@ -39,7 +40,7 @@ def repetitive(draw: st.DrawFn) -> list[Entry]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(repetitive())
 def test_dd_1_what_is_compacted_expands_to_what_it_was(entries: list[Entry]):
     """DD-1, TR-6, TK-3: expand after compact is the identity, through the file too, and reads back as version 1."""
