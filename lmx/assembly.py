@@ -30,7 +30,7 @@ from lmx_core import (
     start_session,
 )
 from lmx_core.clock import SystemClock, deadline
-from lmx_core.extensions import EnvironmentContext, Permissions, Workspace, coding
+from lmx_core.extensions import Continuation, EnvironmentContext, Permissions, Workspace, coding
 from lmx_core.permissions import Handle
 from lmx_core.providers.catalog import PROVIDERS, through_litellm
 from lmx_core.providers.model_catalog import provider_options
@@ -198,6 +198,8 @@ class SessionFactory:
         """
         personal = self.settings.state is not None
         recipe: dict[str, Any] = coding(model, self.provider, interactive=self.interactive)
+        if "small_model" not in recipe and (wanted := self.settings.get("continuation", True)) is not False:
+            recipe["continuation"] = (Continuation, {} if wanted is True else dict(wanted))
         if not self.bare and "small_model" not in recipe:  # it would read the project's instructions for a minute
             how = {"home": self._home, "personal": personal, "replace_only": replace_only}
             recipe["workspace"] = (Workspace, {"cwd": self.cwd, **how})

@@ -47,6 +47,11 @@ def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _continuation(value: Any) -> bool:
+    most = value.get("max_output_continuations") if isinstance(value, Mapping) and len(value) == 1 else None
+    return isinstance(value, bool) or (isinstance(most, int) and not isinstance(most, bool) and 0 <= most <= 10)
+
+
 def dollars(value: Any) -> bool:
     """An amount of at least 0; a bool, an infinity and what is no number are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
@@ -76,7 +81,7 @@ def is_url(value: Any) -> bool:
         return False
 
 
-EXTENSIONS = ("search", "workspace", "environment_context")
+EXTENSIONS = ("search", "continuation", "workspace", "environment_context")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
 DOLLARS_TAKES = "a number of dollars, 0 or more"
@@ -159,6 +164,14 @@ KEYS = (
         "[]",
         "parts of lmx to leave out: `lmx explain` lists them",
         '["search"]',
+    ),
+    Key(
+        "continuation",
+        "true, false or { max_output_continuations = 0 to 10 }",
+        _continuation,
+        "3 times a prompt",
+        "go on with an answer that was cut at the output limit",
+        "{ max_output_continuations = 3 }",
     ),
     Key(
         "extensions",

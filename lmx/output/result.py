@@ -17,6 +17,8 @@ from lmx import exit_status, words
 from lmx.sanitize import one_line
 from lmx_core import Entry, Usage
 from lmx_core.errors import Failure
+from lmx_core.extensions.continuation import is_ours
+from lmx_core.transcript.replay import text_of
 
 _LIMITS = frozenset(("max_turns", "max_requests", "budget", "no_progress"))
 _OURS = frozenset(("error", "hook_failed"))
@@ -88,14 +90,23 @@ def with_error(ended: Outcome, category: str, sentence: str) -> Outcome:
 
 
 def final_text(entries: Sequence[Entry]) -> str:
-    """The answer: the text of the last assistant entry, unless that one called tools, for then it only announced them."""
+    """The answer: the text of the last assistant entry, unless that one called tools, for then it only announced them.
+
+    One that was cut and went on is put together again.
+    """
+    pieces: list[str] = []
+    wanted = True
     for entry in reversed(entries):
-        if entry.type == "assistant":
-            if entry.payload.get("tool_calls"):
-                return ""
-            parts = entry.payload.get("content", [])
-            return "".join(part["text"] for part in parts if part.get("type") == "text")
-    return ""
+        if entry.type == "assistant" and not (pieces and entry.payload.get("partial")):
+            if entry.payload.get("tool_calls") or not wanted:
+                break
+            pieces.append(text_of(entry))
+            wanted = False
+        elif entry.type == "user":
+            if not is_ours(entry):
+                break
+            wanted = True
+    return "".join(reversed(pieces))
 
 
 def _was_refused(entry: Entry) -> bool:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Continuation": "continuation",
     "EnvironmentContext": "environment_context",
     "Permissions": "permissions",
     "Search": "search",
@@ -17,7 +18,7 @@ _HOME = {
     "coding": "recipe",
 }
 
-__all__ = ["EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
+__all__ = ["Continuation", "EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
 
 
 def __getattr__(name: str) -> Any:

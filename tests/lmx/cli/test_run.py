@@ -88,6 +88,21 @@ def test_c8_8_under_a_ceiling_a_model_without_a_price_is_not_asked(program: Prog
         assert free.returncode == 0
 
 
+def test_c3_22_a_cut_answer_goes_on_and_is_printed_as_one(program: Program) -> None:
+    """C3-22, cli.md 9.11: unless it is switched off, or cut again with nothing done in between."""
+    cut = {"text": "The answer is ", "stop_reason": "length"}
+    with serve(program, cut, {"text": "42."}) as model:
+        done = program.ask(model, "run", "go")
+        assert (done.returncode, done.stdout) == (0, "The answer is 42.\n"), done.stderr
+    with serve(program, cut) as model:
+        assert program.ask(model, "run", "go").returncode == 1 and len(model.requests()) == 2
+    config = program.home / "off.toml"
+    config.write_text("continuation = false\n")
+    config.chmod(0o600)
+    with serve(program, cut) as model:
+        assert program.ask(model, "run", "go", "--config", str(config)).returncode == 1 and len(model.requests()) == 1
+
+
 BUSY = {"kind": "http", "status": 429, "retry_after": 3600}
 
 

@@ -18,15 +18,20 @@ from lmx.output.text import JsonOutput, TextOutput, call_line, notice_line
 from lmx_core import Usage, events
 from lmx_core.entry import Entry, make
 from lmx_core.errors import Failure
+from lmx_core.extensions.continuation import SENTENCE
 
 
 def entry(kind: str, **payload: Any) -> Entry:
     return make(id="01J", seq=0, type=kind, payload=payload, at_ms=0)
 
 
-def answer(text: str, calls: int = 0) -> Entry:
+def answer(text: str, calls: int = 0, **more: Any) -> Entry:
     parts = [{"type": "thinking", "text": "hm"}, {"type": "text", "text": text}]
-    return entry("assistant", content=parts, tool_calls=[{"id": "c"}] * calls)
+    return entry("assistant", content=parts, tool_calls=[{"id": "c"}] * calls, **more)
+
+
+def user(text: str, **more: Any) -> Entry:
+    return entry("user", text=text, **more)
 
 
 def outcome(
@@ -306,3 +311,13 @@ def test_c2_7_another_model_is_a_notice_on_one_line() -> None:
         and "\n" not in told
     )
     assert notice_line(events.ModelFallback(previous="c:d", current="a:b", reason="restored")) is None
+
+
+def test_c2_12_an_answer_that_was_cut_and_went_on_is_put_together() -> None:
+    """C1-36, C2-12: what was retried in between is no part of it, nor what was said before a tool ran."""
+    ours = user(SENTENCE, stop_hook=True)
+    assert outcome(entries=(answer("one "), ours, answer("two"))).text == "one two"
+    assert outcome(entries=(answer("one "), ours, answer("tw", partial=True), answer("two"))).text == "one two"
+    assert outcome(entries=(answer("old"), user("checked", stop_hook=True), answer("new"))).text == "new"
+    assert outcome(entries=(answer("a"), ours, answer("", calls=1), answer("done"))).text == "done"
+    assert outcome("error", failing("server"), (answer("one "), ours, answer("tw", partial=True))).text == "one tw"
