@@ -1,4 +1,4 @@
-"""The hooks of a session: one ordered chain, asked at nine points.
+"""The hooks of a session: one ordered chain, asked at ten points.
 
 A hook that fails must never count as consent. So each point says what a failure does: before a tool call, before a
 request and on a prompt it stops that action; where the hook only watches it is logged and the work goes on. Calling the
@@ -31,6 +31,7 @@ POINTS = (
     "user_prompt",
     "prepare_next_turn",
     "before_tool_call",
+    "around_tool_call",
     "after_tool_call",
     "stop",
     "error",
@@ -175,6 +176,36 @@ class HookChain:
                 seen = msgspec.structs.replace(seen, asked=None, approved_by=answer.approved_by)
         verdict = seen.asked or Allow(decision=decision, approved_by=seen.approved_by)
         return Before(call=call, verdict=verdict, rewritten=rewritten)
+
+    async def around(self, call: ToolCall, context: ToolContext) -> Callable[[], None]:
+        """Tells those who bracket calls that this one runs now: every hook and person has allowed it.
+
+        A callback may return a function; those are called, the last one first, by the one that is returned here, as soon as the
+        call is over, however it ended. They must not block. A failure is logged: what watches a call does not stop it.
+        """
+        seen, ends = _seen(context), list[Callable[[], None]]()
+
+        def ended() -> None:
+            while ends:
+                end = ends.pop()
+                try:
+                    end()
+                except Exception as error:  # noqa: BLE001 - the border of a hook
+                    _log_failure("around_tool_call", end, error)
+
+        try:
+            for callback in self._at.get("around_tool_call", ()):
+                try:
+                    answer = await _call(callback, call, seen)
+                except Exception as error:  # noqa: BLE001 - the border of a hook
+                    _log_failure("around_tool_call", callback, error)
+                    continue
+                if callable(answer):
+                    ends.append(answer)
+        except BaseException:  # cancelled: the call will not run
+            ended()
+            raise
+        return ended
 
     async def after(self, call: ToolCall, outcome: Outcome, context: ToolContext) -> str | None:
         """What the `after_tool_call` hooks want to add to the result, or None (HP-6). A crash is logged: the call has run."""

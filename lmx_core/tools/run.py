@@ -1,8 +1,8 @@
 """Runs one call, from what the model sent to what it reads (TO-8). There is no other way to run a tool.
 
-Decode check, lookup, descriptor, argument check, before hooks, the tool itself, bound, after hooks: in this order and in
-one place, so that no kind of tool can leave one out. Whatever happens there is an outcome; only cancellation passes through,
-because a swallowed cancellation leaves a call running that nobody waits for (appendix D 17).
+Decode check, lookup, descriptor, argument check, before hooks, around hooks, the tool itself, bound, after hooks: in this
+order and in one place, so that no kind of tool can leave one out. Whatever happens there is an outcome; only cancellation
+passes through, because a swallowed cancellation leaves a call running that nobody waits for (appendix D 17).
 """
 
 from __future__ import annotations
@@ -54,9 +54,14 @@ class Before(Protocol):
 
 
 class CallHooks(Protocol):
-    """The policy of a session over its calls. `before` raises LmxError when a hook fails: the call must not run then."""
+    """The policy of a session over its calls. `before` raises LmxError when a hook fails: the call must not run then.
+
+    What `around` returns is called once the call is over, however it ended, and does not block.
+    """
 
     async def before(self, call: ToolCall, context: ToolContext) -> Before: ...
+
+    async def around(self, call: ToolCall, context: ToolContext) -> Callable[[], None]: ...
 
     async def after(self, call: ToolCall, outcome: Outcome, context: ToolContext) -> str | None: ...
 
@@ -82,6 +87,7 @@ async def run(
         outcome = await attempt.run()
     finally:
         attempt.open = False
+        attempt.over()
     return msgspec.structs.replace(
         outcome, duration_ms=steady_ms(context.clock) - begun, descriptor_digest=catalog.digest(call.name)
     )
@@ -107,6 +113,7 @@ class _Attempt:
         self.decision: Decision | None = None
         self._emit = emit
         self._timer: Deadline | None = None
+        self.over: Callable[[], None] = lambda: None
         self._session_park, self._evidence_bytes = context.park, context.tool_output_bytes
         self.context = context
 
@@ -140,6 +147,7 @@ class _Attempt:
                 refused = await self._refused(descriptor)
                 if refused is not None:
                     return refused
+                await self._bracket()
                 said = await self._invoke(tool, descriptor)
         except TimeoutError:
             return self._timed_out(descriptor)
@@ -166,6 +174,15 @@ class _Attempt:
         self._timer.pause()
         try:
             return await self._session_park(call_id, kind, payload)
+        finally:
+            self._timer.resume()
+
+    async def _bracket(self) -> None:
+        """Lets hooks look before the tool runs. That takes nothing from its deadline: it is no work of the tool's."""
+        assert self._timer is not None
+        self._timer.pause()
+        try:
+            self.over = await self.hooks.around(self.call, self.context)
         finally:
             self._timer.resume()
 

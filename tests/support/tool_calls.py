@@ -33,6 +33,9 @@ class Policy:
     async def before(self, call: ToolCall, context: ToolContext) -> Before:
         return Before(call, self.verdict)
 
+    async def around(self, call: ToolCall, context: ToolContext) -> Callable[[], None]:
+        return lambda: None
+
     async def after(self, call: ToolCall, outcome: Outcome, context: ToolContext) -> str | None:
         self.seen.append(outcome)
         return self.feedback

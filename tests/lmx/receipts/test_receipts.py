@@ -29,6 +29,9 @@ def run(tmp_path: Path, name: str, **arguments: Any) -> tuple[ToolCall, dict[str
         async def before(self, call: ToolCall, context: ToolContext) -> Any:
             return SimpleNamespace(call=call, verdict=Allow(), rewritten=False)
 
+        async def around(self, *_: Any) -> Any:
+            return lambda: None
+
         async def after(self, *_: Any) -> str | None:
             return None
 

@@ -47,6 +47,41 @@ def raises(*args: Any) -> Any:
     raise RuntimeError("sk-canary-3301")
 
 
+# --- around_tool_call -----------------------------------------------------------------------------------------
+
+
+def test_what_brackets_a_call_ends_in_reverse_and_a_failure_stops_nothing(caplog) -> None:
+    told: list[str] = []
+
+    def brackets(name: str) -> Callable[..., Any]:
+        return lambda call, context: lambda: told.append(name)
+
+    chain = HookChain(
+        [("around_tool_call", hook) for hook in (brackets("a"), raises, says(None), says(raises), brackets("b"))]
+    )
+    ended = asyncio.run(chain.around(CALL, tool_context()))
+    assert told == []
+    ended()
+    ended()
+    assert told == ["b", "a"] and "RuntimeError" in caplog.text and "sk-canary" not in caplog.text
+
+
+@pytest.mark.asyncio
+async def test_a_bracket_that_was_opened_is_closed_when_the_next_is_cancelled() -> None:
+    told: list[str] = []
+
+    async def waits(call: ToolCall, context: HookContext) -> None:
+        await asyncio.Event().wait()
+
+    opened = ("around_tool_call", lambda call, context: lambda: told.append("closed"))
+    task = asyncio.create_task(HookChain([opened, ("around_tool_call", waits)]).around(CALL, tool_context()))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert told == ["closed"]
+
+
 # --- before_tool_call -----------------------------------------------------------------------------------------
 
 
@@ -295,6 +330,7 @@ def test_cancelling_a_call_cancels_its_hook() -> None:
                 "user_prompt": lambda c: c.user_prompt("x", CONTEXT),
                 "prepare_next_turn": lambda c: c.prepare_next_turn(REQUEST, CONTEXT),
                 "before_tool_call": lambda c: c.before(CALL, tool_context()),
+                "around_tool_call": lambda c: c.around(CALL, tool_context()),
                 "after_tool_call": lambda c: c.after(
                     CALL, Outcome(call=CALL, outcome="ok", text="", arguments={}), tool_context()
                 ),

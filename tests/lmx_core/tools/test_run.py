@@ -561,3 +561,48 @@ async def test_re_6_the_run_path_gives_only_known_outcomes():
     outcomes = {(await run(body)).outcome for body in bodies}
     outcomes.add((await run(bodies[0], policy=Policy(Deny("x")))).outcome)
     assert outcomes == {"ok", "error", "crashed", "denied"} and outcomes < set(OUTCOMES)
+
+
+# Around a call
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [(lambda args, ctx: "done", "ok"), (raising(ToolError("no")), "error"), (raising(ValueError()), "crashed")],
+)
+async def test_who_brackets_calls_is_told_when_one_is_over_however_it_ended(body, outcome):
+    told = []
+
+    class Bracketed(Policy):
+        async def around(self, call, context):
+            told.append("begins")
+            return lambda: told.append("over")
+
+        async def after(self, call, outcome, context):
+            told.append("after hooks")
+
+    ended = await run(body, policy=Bracketed())
+    assert ended.outcome == outcome
+    assert told == (["begins", "over"] if outcome == "crashed" else ["begins", "after hooks", "over"])
+
+
+async def test_a_call_that_was_refused_is_not_bracketed():
+    class Bracketed(Policy):
+        async def around(self, call, context):
+            raise AssertionError("it does not run")
+
+    assert (await run(lambda args, ctx: "done", policy=Bracketed(Deny("no")))).outcome == "denied"
+
+
+async def test_a_bracket_takes_nothing_from_the_deadline_of_the_tool():
+    clock = ManualClock()
+
+    class Slow(Policy):
+        async def around(self, call, context):
+            await clock.advance(500)
+            return lambda: None
+
+    outcome = await run(
+        lambda args, ctx: "done", policy=Slow(), given=context("/", clock=clock), runtime=Runtime(timeout_ms=100)
+    )
+    assert outcome.outcome == "ok"
