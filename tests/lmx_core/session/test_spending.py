@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support.sessions import Echo, World, world
 
-from lmx_core import BudgetExceeded, CompactionFailed, Request, Scripted, SystemClock, Usage, events
+from lmx_core import BudgetExceeded, CompactionFailed, ManualClock, Request, Scripted, SystemClock, Usage, events
 from lmx_core.clock import deadline
-from lmx_core.providers.scripted import complete, context_limit, http_error, interrupted, tool_call
+from lmx_core.providers.scripted import complete, context_limit, delayed, http_error, interrupted, tool_call
 from lmx_core.request import Done, Forecast, TextDelta, UsageReport
-from lmx_core.testing import prompt
+from lmx_core.testing import collect, prompt
 
 pytestmark = pytest.mark.asyncio
 
@@ -259,3 +259,25 @@ async def test_met_17_what_is_used_and_what_is_left():
     async with world([]) as w:
         told = await w.session.budget()
         assert (told.spent_usd, told.max_cost_usd, told.deadline_ms, told.time_left_ms) == (0.0, None, None, None)
+
+
+async def test_bu_2_when_the_money_is_gone_no_hook_is_run_and_no_steer_makes_another_request():
+    """BU-2, MET-2: a steer that no request can carry is told as dropped, and the answer stays the end."""
+    asked: list[Request] = []
+
+    async def watch(request: Request, context: Any) -> Request:
+        asked.append(request)
+        return request
+
+    clock = ManualClock()
+    script = [delayed(1_000, complete("a", usage=cost(2.0))), complete("never")]
+    model = Scripted(script, estimated_cost_usd=0.0, clock=clock)
+    async with world(provider=model, max_cost_usd=1, clock=clock, hooks=[("prepare_next_turn", watch)]) as w:
+        async with w.session.subscribe() as heard:
+            await w.session.prompt("go")
+            await clock.await_timer(lambda left: left == 1_000)
+            await w.session.steer("and then?")
+            await clock.advance(1_000)
+            told = await collect(heard, events.Finished)
+        assert told[-1].stop_reason == "stop" and [type(e) for e in told].count(events.SteerDropped) == 1
+        assert (await ended(w)).stop_reason == "budget" and len(asked) == 1
