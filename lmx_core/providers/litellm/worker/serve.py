@@ -39,7 +39,7 @@ JOIN_SECONDS = 0.015
 """For how long chunks are collected before they are sent; the first one of a pause goes at once."""
 
 JOIN_SIZE = 8_192
-TAIL_SECONDS = 5.0
+TAIL_SECONDS = 2.0
 """How long, after an answer has said why it ended, its usage may take to come."""
 
 MAX_TEXT = 64 * 1024
