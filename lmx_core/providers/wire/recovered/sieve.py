@@ -21,6 +21,10 @@ from lmx_core.providers.wire.recovered.shapes import (
 HOLD_MOST = 256 * 1024
 """Characters. What could be a call and is longer is shown as the text it is, and so is all that follows it."""
 
+_TRY_MOST = 32
+"""Beginnings that are tried once an answer is over. A model that repeats half a call for ever leaves thousands, each of which
+would be read to the end."""
+
 
 def recover(text: str, names: Collection[str]) -> tuple[str, list[Recovered]]:
     """What an answer says besides its calls, and its calls in order, only of tools called one of `names`."""
@@ -71,11 +75,12 @@ class Sieve:
         text = self._held + "".join(self._more)
         self._more.clear()
         shown: list[str] = []
-        at = 0
+        at = tries = 0
         while at < len(text):
             step = len(text) - at if self._off else self._begins(text, at, final)
             length = len(text) - at if step is WAIT else step.end - at if isinstance(step, Found) else 0
-            if length > HOLD_MOST:
+            tries += final and text[at] in "`<[{"
+            if not self._off and (length > HOLD_MOST or tries > _TRY_MOST):
                 self._off = True
             elif step is WAIT:
                 break

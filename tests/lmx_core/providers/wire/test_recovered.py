@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 
 import pytest
@@ -141,7 +142,7 @@ def test_how_the_stream_was_cut_changes_nothing(pieces: list[str], cuts: list[in
     assert ("".join(shown) + rest, calls) == recover(text, NAMES)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), max_size=8))
 def test_every_cut_of_a_stream_gives_the_same(pieces: list[str]) -> None:
     text = "".join(pieces)
@@ -182,6 +183,17 @@ def test_what_is_held_back_has_a_bound() -> None:
     assert sieve.close()[1] == []
     whole = begun + "x" * HOLD_MOST + '"}}</tool_call>'
     assert recover(whole, NAMES) == (whole, [])
+
+
+@pytest.mark.parametrize(
+    "half", ('{"name": {\n', "[{\n", '<tool_call>{"name": "read\n', "<function=read>\n", "```json\n{")
+)
+def test_a_model_that_repeats_half_a_call_costs_little(half: str) -> None:
+    """And all it said is shown. A small model that lost its way does this until its limit."""
+    text = half * (200_000 // len(half))
+    begun = time.process_time()
+    assert recover(text, NAMES) == (text, [])
+    assert time.process_time() - begun < 5, "it grows with the square"
 
 
 def chat(*pieces: str) -> bytes:
