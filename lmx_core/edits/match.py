@@ -128,7 +128,7 @@ def _trailing(text: str, old: str, new: str) -> Iterator[Place]:
 def _indented(text: str, old: str, new: str) -> Iterator[Place]:
     wanted = lines_of(old)
     for start, end, lines in _windows(text, old, str.strip):
-        put = _carried_over(new, wanted, lines, str.strip, _reindented)
+        put = _carried_over(new, wanted, lines, str.strip, reindented)
         yield Place(start, end, _ended_alike(text[start:end], old, put))
 
 
@@ -175,7 +175,7 @@ def _carried_over(
     `rewrite` is given the line and which quoted indentation is which of the file's, as seen first in the lines it replaces.
     """
     lines = lines_of(new)
-    everywhere = _indents(wanted, found)
+    everywhere = indentation(wanted, found)
     put: list[str] = []
     for same, old_from, old_to, new_from, new_to in aligned(
         [key(line) for line in wanted], [key(line) for line in lines]
@@ -183,7 +183,7 @@ def _carried_over(
         if same:
             put += (_like(own, line) for own, line in zip(found[old_from:old_to], lines[new_from:new_to], strict=True))
         else:
-            indents = everywhere | _indents(wanted[old_from:old_to], found[old_from:old_to])
+            indents = everywhere | indentation(wanted[old_from:old_to], found[old_from:old_to])
             put += (rewrite(line, indents) for line in lines[new_from:new_to])
     return "".join(put)
 
@@ -193,7 +193,7 @@ def _like(own: str, line: str) -> str:
     return own.removesuffix("\n") + ("\n" if line.endswith("\n") else "")
 
 
-def _indents(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str]:
+def indentation(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str]:
     """Which indentation of the quoted lines is which of the file's."""
     indents: dict[str, str] = {}
     for quoted, own in zip(wanted, found, strict=True):
@@ -206,7 +206,7 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _reindented(line: str, indents: dict[str, str]) -> str:
+def reindented(line: str, indents: dict[str, str]) -> str:
     return _translated(_indent(line), indents) + line.lstrip() if line.strip() else line.lstrip(" \t")
 
 
