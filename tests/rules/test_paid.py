@@ -43,5 +43,5 @@ def test_tk_8_it_runs_for_whoever_names_a_model() -> None:
 def test_tk_8_no_other_test_reads_a_key() -> None:
     """TK-8: where a test takes a real key from the environment, it can spend money."""
     reads = re.compile(r"environ(?:\.get\(|\[)\s*[\"'][A-Z_]*(?:API_KEY|TOKEN)")
-    tests = [path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "paid"]
+    tests = [path for path in (ROOT / "tests").rglob("test_*.py") if path.parent.name != "paid"]
     assert [path.name for path in tests if reads.search(path.read_text("utf-8"))] == []
