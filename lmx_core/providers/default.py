@@ -45,7 +45,7 @@ class DefaultProvider:
     - `local_window`: tokens of context that a model file of `local:` is loaded with, at most what it was trained for.
     - `ollama_window`: whether the daemon is asked about a model: its window, before the first request and after every answer
       (OL-3), and whether it reads images.
-    - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered.py`).
+    - `calls_in_text`: providers whose models may write a tool call as text, which is recovered (`wire/recovered/`).
     - `cost_estimate`: `pessimistic` (BU-3) or `realistic` (BU-4), for `estimate_cost`.
     - `request_headers`: sent with every request to a server, in the place of any of the same name; for a gateway.
     - `propagate_trace_context`: sends the active OpenTelemetry context along (`traceparent`, `tracestate`); for gateways that

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.llama_server import model_file
 
 from lmx.argv import OPTIONS
 from lmx.assembly import SessionFactory
 from lmx.config import layers
 from lmx.config import model as models
 from lmx.exit_status import CommandError
-from lmx_core import FOREVER, Harness
+from lmx_core import FOREVER, Harness, prompt
 from lmx_core.providers.catalog import BY_NAME, EFFORTS
 
 KEY = "sk-canary-0123456789"
@@ -116,3 +117,18 @@ def test_nothing_shows_a_key(tmp_path: Path) -> None:
     assert KEY not in repr(made.__dict__.values()).replace(repr(made.secrets), "") + repr(harness) + repr(
         harness.applied
     )
+
+
+def test_a_small_model_starts_from_a_short_prompt_and_four_tools(tmp_path: Path) -> None:
+    """A session of it that is resumed on a large one gets what that gets. The project's text would be read for a minute."""
+    (tmp_path / "AGENTS.md").write_text("house rule")
+    small = f"local:{model_file(tmp_path / 'm.gguf')}"
+    made = factory(tmp_path).compose(small)
+    assert made.harness.system == prompt.short() and not made.harness.host_tools and made.harness.tools is None
+    again = factory(tmp_path).compose(small, {"harness_assembly": made.record}).harness
+    assert again.system == prompt.short() and not again.host_tools
+    large = factory(tmp_path).compose("openai:m", {"harness_assembly": made.record}).harness
+    assert str(large.system).startswith(prompt.default()) and [t.name for t in large.host_tools or ()] == [
+        "grep",
+        "glob",
+    ]

@@ -20,7 +20,7 @@ from support.llama_server import install, model_file
 
 from lmx_core.clock import ManualClock
 from lmx_core.providers.default import DefaultProvider
-from lmx_core.providers.local import start
+from lmx_core.providers.local import servers, start
 from lmx_core.request import ContextWindow
 
 
@@ -228,6 +228,15 @@ async def test_what_is_wrong_is_known_before_anything_starts(room: Room, monkeyp
     assert (await room.ask()).failure == failure
 
 
+@pytest.mark.asyncio
+async def test_what_can_be_asked_without_naming_a_file(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GW-5: the demonstration's weights where they are installed, and something to run them."""
+    monkeypatch.setattr(servers, "is_demo_installed", lambda: True)
+    assert await room.provider.available_models("local") == ["local:smollm2"]
+    monkeypatch.setattr(servers, "is_demo_installed", lambda: False)
+    assert await room.provider.available_models("local") == [] and not room.starts
+
+
 _HOST = """
 import asyncio, json, os, sys
 from support.adapters import attempt, request
@@ -245,7 +254,7 @@ asyncio.run(main())
 def test_a_server_dies_with_a_host_that_was_killed(tmp_path: Path) -> None:
     """`kill -9` leaves no time for anything; the watchdog sees it."""
     room = Room(tmp_path)
-    paths = os.pathsep.join(("tests", *sys.path))
+    paths = os.pathsep.join(sys.path)
     host = subprocess.Popen(
         [sys.executable, "-c", _HOST, json.dumps(room.environ), room.spec],
         stdout=subprocess.PIPE,
