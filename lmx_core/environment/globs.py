@@ -118,7 +118,7 @@ class Ignored:
     """What the `.gitignore` files of a tree ignore; `files` are pairs of folder and content, outermost first."""
 
     def __init__(self, files: Iterable[tuple[str, str]]):
-        self._rules = [rule for folder, text in files for rule in _rules(folder, text)]
+        self._rules = [rule for folder, text in files for rule in rules(folder, text)]
         self._folders: dict[str, bool] = {"": False}
 
     def __call__(self, path: str) -> bool:
@@ -135,7 +135,8 @@ class Ignored:
         return last is not None and not last.keeps
 
 
-def _rules(folder: str, text: str) -> Iterable[Rule]:
+def rules(folder: str, text: str) -> Iterable[Rule]:
+    """The rules of one ignore file that lies in `folder`, in their order; a line that cannot be read is none."""
     for line in text.replace("\r\n", "\n").split("\n"):
         stripped = re.sub(r"(?<!\\) +$", "", line)
         if stripped.strip("/!") and not stripped.startswith("#"):
