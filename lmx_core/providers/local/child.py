@@ -12,6 +12,9 @@ import signal
 import sys
 from importlib import import_module
 
+CACHE_MB = 1_024
+"""Memory for prompts that were read before. llama.cpp itself would take eight gigabytes."""
+
 LISTENING = "lmx: listening on "
 NO_MODULE = 3
 NOT_LOADED = 4
@@ -34,6 +37,7 @@ def main() -> int:
     params.n_parallel = 1
     params.cpuparams.n_threads = settings["threads"]
     params.no_extra_bufts = settings["safe"]
+    params.cache_ram_mib = CACHE_MB
     params.use_jinja = True
     params.ui = False
     try:

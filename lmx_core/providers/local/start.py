@@ -143,7 +143,7 @@ class Starter:
     def _child_environment(self, key: str) -> dict[str, str]:
         """The key goes here because a list of processes shows command lines, and both servers take it from here."""
         kept = {name: value for name, value in self._environ().items() if _KEPT.match(name)}
-        return kept | {"LLAMA_API_KEY": key}
+        return kept | {"LLAMA_API_KEY": key, "LLAMA_ARG_CACHE_RAM": str(child.CACHE_MB)}
 
     def _own_server(self, weights: Weights, safe: bool) -> list[str]:
         settings = {"path": str(weights.path), "window": self.asked(weights), "threads": _threads(), "safe": safe}

@@ -44,6 +44,7 @@ def test_it_serves_this_machine_alone_under_the_key_it_was_given(tmp_path: Path)
     told = json.loads(server.stdout.readline())
     assert (told["hostnames"], told["port"], told["api_keys"]) == (["127.0.0.1"], 0, ["secret"])
     assert (told["path"], told["n_ctx"], told["n_threads"], told["no_extra_bufts"]) == ("m.gguf", 2_048, 3, True)
+    assert told["cache_ram_mib"] == 1_024
     assert not told["in_environment"], "what the server starts does not inherit it"
     assert server.stdout.readline() == f"{child.LISTENING}http://127.0.0.1:4321\n"
     assert server.poll() is None, "it goes on until it is ended"

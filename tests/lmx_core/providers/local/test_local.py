@@ -87,6 +87,7 @@ async def test_only_this_machine_and_only_who_has_the_key(room: Room) -> None:
     at = begun["argv"].index("--host")
     assert begun["argv"][at + 1] == "127.0.0.1"
     key = begun["env"]["LLAMA_API_KEY"]
+    assert begun["env"]["LLAMA_ARG_CACHE_RAM"] == "1024", "older releases refuse the flag and skip the variable"
     assert len(key) == 48 and key not in " ".join(begun["argv"])
     assert "OPENAI_API_KEY" not in begun["env"] and "LLAMA_ARG_HOST" not in begun["env"]
     assert key not in repr(room.provider._local()._running)
