@@ -52,6 +52,22 @@ class FileError(msgspec.Struct, frozen=True):
     message: str
 
 
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What one file is and is to become; None is no file. `mode_of`: the path of a file whose mode a new one takes over."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode_of: str | None = None
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """How a change of several files ended: all of it, or `failure`, and then `left`, the paths that could not be put back."""
+
+    failure: FileError | None = None
+    left: tuple[str, ...] = ()
+
+
 class DirEntry(msgspec.Struct, frozen=True):
     """A name in a directory; `kind` is `file`, `directory`, `symlink` or `other`."""
 
@@ -113,7 +129,8 @@ class Environment(Protocol):
 
     Three methods are needed. An environment may also have the following; the functions of the same names below use them, or
     a fallback: `list_dir(cwd, path) -> list[DirEntry] | FileError`, `stream_file(cwd, path) -> AsyncIterator[bytes |
-    FileError]`, `delete_file(cwd, path) -> FileError | None`; `credentials()`, its credential policy; `sandboxed() -> bool`.
+    FileError]`, `delete_file(cwd, path) -> FileError | None`, `change_files(cwd, changes) -> Changed`; `credentials()`, its
+    credential policy; `sandboxed() -> bool`.
     """
 
     async def read_file(self, cwd: Path, path: str) -> bytes | FileError: ...
@@ -183,6 +200,32 @@ async def delete_file(environment: Environment, cwd: Path, path: str) -> FileErr
             if not isinstance(event, Data):
                 break
     return FileError("io_error", path, f"{path} could not be deleted")
+
+
+async def change_files(environment: Environment, cwd: Path, changes: Sequence[FileChange]) -> Changed:
+    """Makes all the changes or, where one fails, none: what was done is put back. Files are written before any is deleted.
+
+    An environment that has no way of its own to do so is asked file by file.
+    """
+    method = getattr(environment, "change_files", None)
+    if method is not None:
+        changed: Changed = await method(cwd, changes)
+        return changed
+    done: list[FileChange] = []
+    for change in sorted(changes, key=lambda change: change.after is None):
+        failure = await _make(environment, cwd, change.path, change.after)
+        if failure is not None:
+            left = [c.path for c in reversed(done) if await _make(environment, cwd, c.path, c.before) is not None]
+            return Changed(failure, tuple(left))
+        done.append(change)
+    return Changed()
+
+
+async def _make(environment: Environment, cwd: Path, path: str, data: bytes | None) -> FileError | None:
+    if data is None:
+        return await delete_file(environment, cwd, path)
+    written = await environment.write_file(cwd, path, data)
+    return written if isinstance(written, FileError) else None
 
 
 def is_sandboxed(environment: Environment) -> bool:

@@ -71,21 +71,57 @@ def read_error(place: Place, error: OSError) -> FileError:
 
 def write_whole(place: Place, data: bytes) -> Written | FileError:
     """Replaces the whole file or changes nothing. Keeps the mode, and where allowed the owner, of the file it replaces."""
+    staged = stage(place, data)
+    if isinstance(staged, FileError):
+        return staged
+    try:
+        staged.put()
+    except OSError as error:
+        return file_error(place.asked, error)
+    finally:
+        staged.discard()
+    return "created" if staged.before is None else "overwritten"
+
+
+class Staged:
+    """The new content of a file, complete and beside it. `put` renames it into place; `discard`, always called, lets go."""
+
+    def __init__(self, parent: int, temporary: str, name: str, before: os.stat_result | None):
+        self._parent, self._temporary, self._name, self.before = parent, temporary, name, before
+        self._is_put = False
+
+    def put(self) -> None:
+        os.rename(self._temporary, self._name, src_dir_fd=self._parent, dst_dir_fd=self._parent)
+        self._is_put = True
+
+    def discard(self) -> None:
+        try:
+            if not self._is_put:
+                os.unlink(self._temporary, dir_fd=self._parent)
+        finally:
+            os.close(self._parent)
+
+
+def stage(place: Place, data: bytes, like: os.stat_result | None = None) -> Staged | FileError:
+    """Writes what is to replace the file beside it. A new file gets the mode of `like`, a replaced one keeps its own."""
     if not place.parts or place.asked.endswith("/"):
         return FileError("is_directory", place.asked, f"{place.asked} is a directory")
     try:
         parent = open_directory(place, place.parts[:-1], create=True)
     except OSError as error:
         return file_error(place.asked, error)
+    staged: Staged | FileError | None = None
     try:
-        return _replace(parent, place, data)
+        staged = _staged(parent, place, data, like)
     except OSError as error:
-        return file_error(place.asked, error)
+        staged = file_error(place.asked, error)
     finally:
-        os.close(parent)
+        if not isinstance(staged, Staged):
+            os.close(parent)
+    return staged
 
 
-def _replace(parent: int, place: Place, data: bytes) -> Written | FileError:
+def _staged(parent: int, place: Place, data: bytes, like: os.stat_result | None) -> Staged | FileError:
     name = place.parts[-1]
     before = _status(parent, name)
     if before is not None and (refusal := _unwritable(parent, place, before)):
@@ -95,13 +131,12 @@ def _replace(parent: int, place: Place, data: bytes) -> Written | FileError:
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
-            if before is not None:
-                _keep_identity(file.fileno(), before)
-        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            if (identity := before or like) is not None:
+                _keep_identity(file.fileno(), identity)
     except BaseException:
         os.unlink(temporary, dir_fd=parent)
         raise
-    return "created" if before is None else "overwritten"
+    return Staged(parent, temporary, name, before)
 
 
 def _status(parent: int, name: str) -> os.stat_result | None:

@@ -12,13 +12,15 @@ from contextlib import aclosing
 from pathlib import Path
 
 from lmx_core.clock import Clock, SystemClock
-from lmx_core.environment import confine, files, process
+from lmx_core.environment import confine, files, process, together
 from lmx_core.environment.base import (
     DEFAULT_COMMAND_TIMEOUT_MS,
     MAX_COMMAND_OUTPUT_BYTES,
+    Changed,
     DirEntry,
     EnvEntry,
     Failed,
+    FileChange,
     FileError,
     RunEvent,
     Written,
@@ -112,6 +114,9 @@ class LocalEnvironment:
     async def delete_file(self, cwd: Path, path: str) -> FileError | None:
         place = confine.locate(cwd, path, follow_last=False)
         return place if isinstance(place, FileError) else await run_in_thread(files.delete, place)
+
+    async def change_files(self, cwd: Path, changes: Sequence[FileChange]) -> Changed:
+        return await run_in_thread(together.change_files, cwd, changes)
 
     async def run(
         self,
