@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from lmx_core.permissions.book import Rules
+from lmx_core.permissions.book import read as read_rules
 from lmx_core.permissions.gate import Gate
 from lmx_core.permissions.modes import MODES, SYNONYMS, Handle, parse_mode
+from lmx_core.permissions.remembered import SCOPES, Remembered
+from lmx_core.permissions.rules import VERBS, Rule, parse
 
-__all__ = ["MODES", "SYNONYMS", "Gate", "Handle", "parse_mode"]
+__all__ = [
+    "MODES",
+    "SCOPES",
+    "SYNONYMS",
+    "VERBS",
+    "Gate",
+    "Handle",
+    "Remembered",
+    "Rule",
+    "Rules",
+    "parse",
+    "parse_mode",
+    "read_rules",
+]

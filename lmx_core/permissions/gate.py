@@ -1,4 +1,4 @@
-"""The gate: decides for every tool call whether it runs, asks or is refused, and says why.
+"""The gate: decides for every tool call whether it runs, asks or is refused, and says why (cli.md 5.4).
 
 It is a `before_tool_call` hook that runs behind all others, and answers with a `Decision` each time: verdict,
 rule, where the rule came from, one sentence. A gate that answers yes or no leaves the model, the person and the transcript
@@ -16,8 +16,11 @@ from lmx_core.calls import ToolCall
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ConfigError
 from lmx_core.hooks.base import HookContext
+from lmx_core.permissions.book import Rules
 from lmx_core.permissions.effects import Act, act_of
 from lmx_core.permissions.modes import Handle
+from lmx_core.permissions.subject import Bare, Subject, Verdict, subject_of
+from lmx_core.permissions.suggest import suggestions
 from lmx_core.verdict import Allow, Decision, Deny, Pending
 
 NonInteractive = Literal["ask", "deny", "allow"]
@@ -26,11 +29,10 @@ NON_INTERACTIVE: tuple[NonInteractive, ...] = ("ask", "deny", "allow")
 _NOBODY = (
     "nobody can approve it here. Asking again will not help: go on without it, and say in the end what was left undone"
 )
-_SUGGEST_EDITS = {"label": "run this and every other edit in the working directory", "mode": "accept_edits"}
 
 
 class Gate:
-    """Policy by mode and effect (PM-1 to PM-6).
+    """Policy by rule, mode and effect (PM-1 to PM-6). `rules` are the configured ones; the handle may remember more.
 
     `non_interactive` says what becomes of a call that would ask: `ask` parks it for a person, `deny` refuses it, `allow`
     runs it. A session in which no call can be parked refuses it too.
@@ -39,15 +41,18 @@ class Gate:
     name = "permissions"
     decides_last = True  # the chain puts it behind every other hook, so that it judges what will really run
 
-    def __init__(self, handle: Handle, non_interactive: NonInteractive = "ask"):
+    def __init__(self, handle: Handle, non_interactive: NonInteractive = "ask", rules: Rules | None = None):
         if non_interactive not in NON_INTERACTIVE:
             raise ConfigError(f"non_interactive= must be one of {', '.join(NON_INTERACTIVE)}")
         self._handle, self._non_interactive = handle, non_interactive
+        self._rules = rules if rules is not None else Rules()
 
     async def __call__(self, call: ToolCall, context: HookContext) -> Allow | Deny | Pending:
         mode = self._handle.mode
         act = act_of(call, context.tool_descriptor, _confine(context))
-        decision = judge(mode, self._handle.source, act, context)
+        rules = self._rules.more(self._handle.rules())
+        subject = _subject(call, context, rules)
+        decision = judge(mode, self._handle.source, act, context, subject, rules)
         if decision.verdict == "allow":
             return Allow(decision=decision)
         if decision.verdict == "deny":
@@ -57,38 +62,112 @@ class Gate:
         if self._non_interactive == "deny" or not context.can_ask:
             refusal = _without_a_person(decision, "deny", _NOBODY)
             return Deny(refusal.sentence, decision=refusal)
-        suggestions = [_SUGGEST_EDITS] if act.kind == "edit" and mode == "ask" else []
         details = context.asked.details if context.asked is not None else {}
-        permission = {"mode": mode, "reason": decision.sentence, "suggestions": suggestions}
+        offered = suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
+        permission = {"mode": mode, "reason": decision.sentence, "suggestions": offered}
         return Pending({**details, "permission": permission}, decision=decision)
 
 
-def judge(mode: str, source: str, act: Act, context: HookContext) -> Decision:
-    """What the mode says about an act, in the order of cli.md 5.4; the first that applies decides. Pure."""
-    rule, descriptor = f"mode:{mode}", context.tool_descriptor
+def judge(
+    mode: str,
+    source: str,
+    act: Act,
+    context: HookContext,
+    subject: Subject | None = None,
+    rules: Rules | None = None,
+) -> Decision:
+    """What rules and mode say about an act, in the order of cli.md 5.4; the first that applies decides. Pure."""
+    descriptor = context.tool_descriptor
+    rules, by_rule = rules or Rules(), _ByRule(subject, rules or Rules(), act)
+    if (denied := by_rule.denied()) is not None:
+        return denied
     if act.kind == "outside":
         return _decision("deny", f"{act.what}; file tools work only inside it", "confinement", "environment")
     if mode == "read_only":
-        if act.kind == "read":
-            return _decision("allow", f"{act.what}, which every permission mode allows", rule, source)
-        return _decision("deny", f"{act.what}, and the permission mode read_only allows only reading", rule, source)
+        return by_rule.allowed() or _read_only(act, source)
     if context.approved_by is not None:
         return _decision("allow", f"approved by {context.approved_by}", "hook", context.approved_by)
     if context.asked is not None:
         return _asked(context.asked)
+    if (asked := by_rule.asked()) is not None:
+        return asked
+    rule = f"mode:{mode}"
     if mode == "full_auto":
         return _decision("allow", f"{act.what}; the permission mode full_auto runs everything", rule, source)
     if descriptor is not None and descriptor.policy.approval == "always":
         return _decision("ask", f"{act.what}, and this tool always asks", "approval:always", "tool")
     if act.kind == "read":
         return _decision("allow", f"{act.what}, which every permission mode allows", rule, source)
+    return by_rule.allowed() or _by_mode(mode, source, act, context, by_rule.missing())
+
+
+def _read_only(act: Act, source: str) -> Decision:
+    if act.kind == "read":
+        return _decision("allow", f"{act.what}, which every permission mode allows", "mode:read_only", source)
+    sentence = f"{act.what}, and the permission mode read_only allows only reading"
+    return _decision("deny", sentence, "mode:read_only", source)
+
+
+def _by_mode(mode: str, source: str, act: Act, context: HookContext, missing: str) -> Decision:
+    """What is left when no rule said anything: the mode's own answer (cli.md 5.2)."""
+    rule = f"mode:{mode}"
     if mode == "auto" and act.kind in ("edit", "confined") and is_sandboxed(context.environment):
-        return _decision(
-            "allow", f"{act.what}, inside the sandbox, which the permission mode auto allows", rule, source
-        )
+        sentence = f"{act.what}, inside the sandbox, which the permission mode auto allows"
+        return _decision("allow", sentence, rule, source)
     if mode in ("accept_edits", "auto") and act.kind == "edit":
         return _decision("allow", f"{act.what}, which the permission mode {mode} allows", rule, source)
-    return _decision("ask", f"{act.what}, which the permission mode {mode} does not allow unasked", rule, source)
+    sentence = f"{act.what}, which the permission mode {mode} does not allow unasked{missing}"
+    return _decision("ask", sentence, rule, source)
+
+
+class _ByRule:
+    """What the rules say about one call, each verb looked up when it is its turn."""
+
+    def __init__(self, subject: Subject | None, rules: Rules, act: Act):
+        self._subject, self._rules, self._act = subject, rules, act
+        self._bare: Bare | None = None
+
+    def denied(self) -> Decision | None:
+        """A refusal. Where only bash knows whether the rule is hit, a person decides."""
+        found = self._rules.denied(self._subject) if self._subject is not None else None
+        if found is None:
+            return None
+        return self._told(found, "deny" if found.certain else "ask")
+
+    def asked(self) -> Decision | None:
+        found = self._rules.asked(self._subject) if self._subject is not None else None
+        return self._told(found, "ask") if found is not None else None
+
+    def allowed(self) -> Decision | None:
+        found = self._rules.allowed(self._subject) if self._subject is not None else Bare("")
+        if isinstance(found, Bare):
+            self._bare = found
+            return None
+        used = list(dict.fromkeys(verdict.rule for verdict in found))
+        names = " and ".join(rule.text for rule in used)
+        first = used[0]
+        return _decision("allow", f"{self._act.what}; {names} allows it", first.text, first.source)
+
+    def missing(self) -> str:
+        """The piece that no allow rule covers, where there are such rules."""
+        bare = self._bare
+        if bare is None or not bare.what or not self._rules.allow:
+            return ""
+        return f"; no rule covers {bare.what}" + (f" ({bare.why})" if bare.why else "")
+
+    def _told(self, found: Verdict, verdict: str) -> Decision:
+        says = {"deny": "denies", "ask": "asks about"}[found.rule.verb]
+        name = self._subject.tool if self._subject is not None else ""
+        if found.certain:
+            sentence = f"{name}: the rule {found.rule.text} {says} {found.what}"
+        else:
+            sentence = f"{name}: whether the rule {found.rule.text} {says} it cannot be told: {found.what}"
+        return _decision(verdict, sentence, found.rule.text, found.rule.source)
+
+
+def _subject(call: ToolCall, context: HookContext, rules: Rules) -> Subject | None:
+    """What the rules are compared with; None without rules, so that no command is read for nothing."""
+    return subject_of(call, context.tool_descriptor, context.cwd) if rules else None
 
 
 def _decision(verdict: str, sentence: str, rule: str, source: str) -> Decision:

@@ -7,6 +7,9 @@ its start would leave the others running under the old one after a switch.
 from __future__ import annotations
 
 from lmx_core.errors import ConfigError
+from lmx_core.permissions.book import Rules
+from lmx_core.permissions.remembered import Remembered, Scope
+from lmx_core.permissions.rules import Rule, Verb
 
 MODES = {
     "ask": "reading runs; everything else asks first",
@@ -37,10 +40,33 @@ def parse_mode(name: object) -> str:
 
 
 class Handle:
-    """The mode in force, and who chose it. Any number of sessions may share one; a switch holds for the next decision."""
+    """The mode in force, who chose it, and the rules a person gave while answering (PM-5).
 
-    def __init__(self, mode: str = "ask", *, source: str = "default"):
-        self._mode, self._source = parse_mode(mode), source
+    Any number of sessions may share one; a switch or a new rule holds for the next decision. `store` keeps the rules.
+    """
+
+    def __init__(self, mode: str = "ask", *, source: str = "default", store: Remembered | None = None):
+        self._mode, self._source, self._store = parse_mode(mode), source, store
+
+    def rules(self) -> Rules:
+        """The remembered rules that hold now."""
+        return Rules() if self._store is None else self._store.rules()
+
+    def remember(self, rule: str, verb: Verb = "allow", *, scope: Scope = "project", for_ms: int | None = None) -> Rule:
+        """Keeps a rule. Raises ConfigError for what is no rule or cannot be kept here, OSError where it cannot be written."""
+        if self._store is None:
+            raise ConfigError("this host remembers no rules")
+        return self._store.remember(rule, verb, scope=scope, for_ms=for_ms)
+
+    def forget(self, rule: str) -> bool:
+        """Takes a remembered rule out, False if it was not there."""
+        return self._store is not None and self._store.forget(rule)
+
+    @property
+    def remembered(self) -> list[Rule]:
+        """The remembered rules, those that deny first."""
+        found = self.rules()
+        return [*found.deny, *found.ask, *found.allow]
 
     @property
     def mode(self) -> str:

@@ -308,10 +308,13 @@ def test_a_question_carries_mode_reason_and_suggestions() -> None:
     """An edit may suggest the mode for edits; a command suggests nothing wider than itself."""
     edit = decide("edit", "ask").details["permission"]
     assert edit["mode"] == "ask" and edit["reason"].startswith("edit changes ./sub/a.txt")
-    assert [suggestion["mode"] for suggestion in edit["suggestions"]] == ["accept_edits"]
-    assert all(set(suggestion) == {"label", "mode"} for suggestion in edit["suggestions"])
-    for name, mode in itertools.product(("bash", "web_search", "stranger"), ("ask", "accept_edits", "auto")):
-        assert decide(name, mode).details["permission"]["suggestions"] == []
+    assert [suggestion.get("mode") or suggestion["rule"] for suggestion in edit["suggestions"]] == [
+        "accept_edits",
+        "Edit(sub/**)",
+    ]
+    for name, mode in itertools.product(("web_search", "stranger"), ("ask", "accept_edits", "auto")):
+        assert [one["rule"] for one in decide(name, mode).details["permission"]["suggestions"]] == [name]
+    assert decide("bash", "ask").details["permission"]["suggestions"] == []  # a call without a command
 
 
 @pytest.mark.parametrize("name", [name for name, row in CELLS.items() if row[0] == "A"])

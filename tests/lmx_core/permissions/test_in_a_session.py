@@ -124,7 +124,8 @@ async def test_pk_1_a_person_answers_the_parked_call(tmp_path: Path, answer: Any
             await session.resolve_tool(asked.call["id"], answer)
             heard = await collect(subscription, lambda event: event.type == "finished")
     assert asked.call["name"] == "bash" and asked.call["arguments"] == {"command": "touch ran"}
-    assert asked.call["permission"]["mode"] == "ask" and asked.call["permission"]["suggestions"] == []
+    assert asked.call["permission"]["mode"] == "ask"
+    assert [one["rule"] for one in asked.call["permission"]["suggestions"]] == ["Bash(touch:*)"]
     (payload,) = results([event.entry for event in heard if event.type == "entry"])  # type: ignore[attr-defined]  # entry events have one
     assert (tmp_path / "ran").exists() is ran and payload["outcome"] == ("ok" if ran else "denied")
     assert payload["decision"]["verdict"] == ("allow" if ran else "deny")

@@ -1,0 +1,395 @@
+"""Reads a shell command as bash would, without running it: what it runs, what it opens, what cannot be told.
+
+The obvious ways fail in the dangerous direction. Cutting the text at `;` and `&&` misses `$(...)`, a here-document, `sh -c`; a
+grammar alone believes what it parsed, and where it and bash differ the difference is where a command hides. So tree-sitter's
+bash grammar proposes and this reader checks: it knows a closed list of node kinds, it accounts for every byte between them,
+and whatever is left over makes the answer *unsure*, which asks.
+
+It is pure: no file is looked at, no program searched. tree-sitter is loaded by the first command that is judged.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lmx_core.permissions.shell import commands, expansions, heredocs
+from lmx_core.permissions.shell.base import File, Part, Reading, Setting
+from lmx_core.permissions.shell.words import WORD_NODES, Surprise, Word, blank, collapsed, read, short, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_BYTES = 100_000
+"""A longer command is not read but asked about; a rule still sees its text."""
+
+MAX_DEPTH = 60
+MAX_SCRIPTS = 20
+"""How deep a command may be nested, and how many texts inside texts (`sh -c`, `eval`, backticks) are read."""
+
+_TOKENS = frozenset(
+    "; && || | |& & ( ) { } ;; ;& ;;& if then elif else fi while until do done for select in case esac ! function (( ))".split()
+) | {"\n"}
+_PLAIN_BODIES = frozenset(
+    "program list pipeline subshell compound_statement do_group if_statement elif_clause else_clause while_statement "
+    "negated_command variable_assignments redirected_statement".split()
+)
+_SIMPLE = frozenset(("command", "declaration_command", "test_command"))
+_DASH = re.compile(rb"[ \t]+-[ \t]*")
+_HARMLESS_FILES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"))
+
+
+def read_command(text: str) -> Reading:
+    """What `text` would do if bash were given it. Never raises; what it cannot follow is in `unsure`."""
+    reader = Reader()
+    reader.script(text)
+    expansions.judge_arithmetic(reader)
+    return Reading(
+        text=collapsed(text),
+        parts=tuple(reader.parts),
+        files=tuple(reader.files),
+        settings=tuple(reader.settings),
+        moves=tuple(dict.fromkeys(reader.moves)),
+        complex=tuple(dict.fromkeys(reader.complex)),
+        unsure=tuple(dict.fromkeys(reader.unsure)),
+    )
+
+
+@functools.cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+class Reader:
+    """Collects what a text does, and what the texts inside it do. Its lists are read by `read_command` at the end.
+
+    `assigned` has the names that the text itself gives a value, True where that is a plain word or number.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.files: list[File] = []
+        self.settings: list[Setting] = []
+        self.moves: list[str | None] = []
+        self.complex: list[str] = []
+        self.unsure: list[str] = []
+        self.assigned: dict[str, bool] = {}
+        self.numbers: dict[str, str] = {}
+        self.source = b""
+        self._documents: set[tuple[int, int]] = set()
+        self._depth, self._scripts = 0, 0
+
+    def script(self, text: str) -> None:
+        """Reads a whole text: the command itself, or one inside it."""
+        data = text.encode("utf-8", "surrogateescape")
+        self._scripts += 1
+        if len(data) > MAX_BYTES:
+            self.unsure.append(f"a command of more than {MAX_BYTES:,} bytes is not read")
+        elif self._scripts > MAX_SCRIPTS:
+            self.unsure.append("there are too many commands inside commands")
+        elif "\0" in text or "\r" in text:
+            self.unsure.append("the command holds a character that shells disagree about")
+        else:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        root = _parser().parse(data).root_node
+        outer, self.source = self.source, data
+        if root.has_error and any(not _opens_both_ways(node) for node in _errors(root)):
+            self.unsure.append("the command is not shell syntax that can be read for certain")
+        if not blank(data[: root.start_byte]) or not blank(data[root.end_byte :]):
+            self.unsure.append("something around the command is passed over by the reader")
+        self.guarded(self.statement, root)
+        self.source = outer
+
+    def only_document(self, begin: int) -> bool:
+        """Notes that a here-document begins there; False if another one does."""
+        place = (id(self.source), begin)
+        new = place not in self._documents
+        self._documents.add(place)
+        return new
+
+    def guarded(self, act: Callable[[Node], None], node: Node) -> None:
+        """A surprise inside is noted; what stands beside it is read all the same, for the rules that deny."""
+        self._depth += 1
+        try:
+            if self._depth > MAX_DEPTH:
+                raise Surprise("the command is nested too deeply")
+            act(node)
+        except Surprise as surprise:
+            self.unsure.append(str(surprise))
+        finally:
+            self._depth -= 1
+
+    def doubt(self, node: Node) -> None:
+        raise Surprise(f"{short(text_of(node))} ({node.type}) is not something the reader knows")
+
+    # --- statements ------------------------------------------------------------------------------------------------
+
+    def statement(self, node: Node) -> None:
+        if node.type in _PLAIN_BODIES:
+            self._body(node)
+        elif (act := _STATEMENTS.get(node.type)) is not None:
+            act(self, node)
+        else:
+            self.doubt(node)
+
+    def _body(self, node: Node) -> None:
+        """Statements and the tokens between them; a redirection may stand there as well."""
+        if node.type == "compound_statement" and node.children and node.children[0].type == "((":
+            expansions.arithmetic(self, node.children[1:-1])
+            return
+        self.gaps(node)
+        for child in node.children:
+            if child.is_missing:
+                self.unsure.append("the command is not finished")
+            elif not child.is_named:
+                if child.type.strip(" \t") not in _TOKENS:
+                    self.unsure.append(f"{short(text_of(child))} is not something the reader knows")
+            elif child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
+                self.guarded(functools.partial(self._redirect_of, node), child)
+            elif node.type == "redirected_statement" and child.type in _SIMPLE:
+                redirects, dash = _redirects(node), self._dash(node, child)
+                self.guarded(functools.partial(self.simple, redirects=redirects, dash=dash), child)
+            else:
+                self.guarded(self.statement, child)
+
+    def _redirect_of(self, statement: Node, node: Node) -> None:
+        """One that belongs to no simple command, or to one that has read it already."""
+        if not any(child.type in _SIMPLE for child in statement.children):
+            self.lone_redirect(node)
+
+    def lone_redirect(self, node: Node) -> None:
+        """A redirection without a simple command."""
+        self.redirect(node)
+
+    def _dash(self, node: Node, command: Node) -> bool:
+        """Whether the grammar lost a `-` between a command and its redirection, as it does before `<<`."""
+        following = next((child for child in node.children if child.start_byte >= command.end_byte), None)
+        return (
+            following is not None and _DASH.fullmatch(self.source[command.end_byte : following.start_byte]) is not None
+        )
+
+    def gaps(self, node: Node, *, newlines: bool = True) -> None:
+        """Between two tokens there is nothing but blanks, or the grammar passed over something that bash sees."""
+        at = node.start_byte
+        for before, child in zip([None, *node.children], node.children, strict=False):
+            if before is not None and before.type == "command" and self._dash(node, before):
+                at = child.start_byte
+            if at <= child.start_byte and not blank(self.source[at : child.start_byte], newlines=newlines):
+                self.unsure.append(f"something in {short(text_of(node))} is passed over by the reader")
+            at = max(at, child.end_byte)
+        if not blank(self.source[at : node.end_byte]):
+            self.unsure.append(f"the end of {short(text_of(node))} is passed over by the reader")
+
+    def comment(self, node: Node) -> None:
+        before = self.source[max(0, node.start_byte - 1) : node.start_byte]
+        if before and before not in b" \t\n;&|()":
+            raise Surprise(f"it is not clear whether {short(text_of(node))} is a comment")
+
+    def function(self, node: Node) -> None:
+        name = next((child for child in node.children if child.type == "word"), None)
+        for child in node.children:
+            if child.is_named and child is not name and child != name:
+                self.guarded(self.lone_redirect if child.type == "file_redirect" else self.statement, child)
+
+    def loop(self, node: Node) -> None:
+        """`for` and `select`: the variable takes the values of the words."""
+        variable = next(child for child in node.children if child.type == "variable_name")
+        words = [
+            self.word(child)
+            for child in node.children
+            if child.is_named and child.type in WORD_NODES and child != variable
+        ]
+        plain = all(word.glob or (word.value is not None and _plain(word.value)) for word in words)
+        self.assign(text_of(variable), text_of(variable), plain and text_of(node).startswith("for"))
+        for child in node.children:
+            if child.is_named and child.type not in WORD_NODES:
+                self.guarded(self.statement, child)
+
+    def counting_loop(self, node: Node) -> None:
+        inside = [
+            child for child in node.children if child.is_named and child.type not in ("do_group", "compound_statement")
+        ]
+        expansions.arithmetic(self, inside)
+        for child in node.children:
+            if child.type in ("do_group", "compound_statement"):
+                self.guarded(self.statement, child)
+
+    def case(self, node: Node) -> None:
+        for child in node.children:
+            if child.type == "case_item":
+                self.guarded(self.case, child)
+            elif child.type in WORD_NODES:
+                if child.is_named:
+                    expansions.scan(self, child)
+            elif child.is_named:
+                self.guarded(self.statement, child)
+
+    # --- simple commands -------------------------------------------------------------------------------------------
+
+    def simple(self, node: Node, redirects: Sequence[Node] = (), *, dash: bool = False) -> None:
+        """A simple command with everything that belongs to it, wherever its redirections stand."""
+        if node.type == "test_command":
+            expansions.test(self, node)
+            for redirect in redirects:
+                self.redirect(redirect)
+            return
+        self.gaps(node, newlines=any(child.type == "array" for child in node.children))
+        settings: list[Setting] = []
+        words: list[Word] = []
+        stdin: heredocs.Stdin | None = None
+        for child in [*node.children, *redirects]:
+            if dash and redirects and child == redirects[0]:
+                words.append(Word(text="-", value="-"))
+            if child.type == "variable_assignment":
+                settings.append(self.setting(child))
+            elif child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
+                more, given = self.redirect(child)
+                words, stdin = [*words, *more], given or stdin
+            elif child.type == "command_name":
+                words += [self.word(inner) for inner in child.children] if child.children else [self.word(child)]
+            elif child.type in WORD_NODES:
+                words.append(self.word(child))
+            elif not child.is_named and child.type.isalpha():  # export, declare, unset
+                words.append(Word(text=child.type, value=child.type))
+            else:
+                self.unsure.append(f"{short(text_of(child))} ({child.type}) is not something the reader knows")
+        if not words:
+            self.settings += settings
+        elif node.type == "declaration_command":
+            commands.declaration(self, words, settings)
+        else:
+            commands.simple(self, words, settings, stdin)
+
+    def assignments(self, node: Node) -> None:
+        """`NAME=value` by itself."""
+        self.settings.append(self.setting(node))
+
+    def setting(self, node: Node) -> Setting:
+        """One `NAME=value`, its value read as well."""
+        name = node.children[0]
+        if name.type == "subscript":
+            expansions.scan(self, name)
+            name = next(child for child in name.children if child.type == "variable_name")
+        value = node.children[-1]
+        plain = False
+        if len(node.children) < 3:
+            plain = True
+        elif value.type == "array":
+            self.gaps(value)
+            words = [self.word(child) for child in value.children if child.is_named and child.type != "comment"]
+            plain = all(word.value is not None and _plain(word.value) for word in words)
+        elif value.type in WORD_NODES:
+            word = self.word(value)
+            plain = value.type == "arithmetic_expansion" or (word.value is not None and _plain(word.value))
+        else:
+            self.doubt(value)
+        return self.assign(text_of(name), text_of(node), plain)
+
+    def assign(self, name: str, text: str, plain: bool) -> Setting:
+        """Notes that a variable gets a value. `plain` says that the value is known and starts no option."""
+        self.assigned[name] = self.assigned.get(name, True) and plain
+        setting = Setting(name, collapsed(text), commands.harmless(name))
+        if text == name:
+            self.settings.append(setting)
+        return setting
+
+    def word(self, node: Node) -> Word:
+        """A word, and whatever it runs when it is expanded."""
+        expansions.scan(self, node)
+        try:
+            return read(node)
+        except Surprise as surprise:
+            self.unsure.append(str(surprise))
+            return Word(text=text_of(node), value=None, split=True)
+
+    # --- redirections ----------------------------------------------------------------------------------------------
+
+    def redirect(self, node: Node) -> tuple[list[Word], heredocs.Stdin | None]:
+        """Reads a redirection; words of the command that stand behind it, and what it gives a program to read."""
+        if node.type == "heredoc_redirect":
+            return heredocs.document(self, node)
+        if node.type == "herestring_redirect":
+            word = self.word(node.children[-1])
+            return [], heredocs.Stdin(word.value)
+        self.gaps(node, newlines=False)
+        operator, words = "", []
+        for child in node.children:
+            if _opens_both_ways(child):
+                operator += ">"
+            elif not child.is_named and child.type != "$":
+                operator += child.type.strip()
+            elif child.type == "file_descriptor":
+                continue
+            elif child.type in WORD_NODES:
+                words.append(self.word(child))
+            else:
+                self.doubt(child)
+        if operator in (">&-", "<&-"):
+            return words, None
+        if not words:
+            raise Surprise(f"{short(text_of(node))} names no file")
+        self._open(operator, words[0], text_of(node))
+        return words[1:], heredocs.Stdin(None) if operator == "<" else None
+
+    def _open(self, operator: str, target: Word, text: str) -> None:
+        if operator in (">&", "<&") and target.value is not None and target.value.rstrip("-").isdigit():
+            return
+        if target.value in _HARMLESS_FILES or (target.value or "").startswith("/dev/fd/"):
+            return
+        if target.value is not None and target.value.startswith(("/dev/tcp/", "/dev/udp/")):
+            raise Surprise(f"{short(text)} opens a connection")
+        writes = operator != "<"
+        self.files.append(File(target.value, collapsed(text), writes))
+        if writes:
+            self.complex.append(f"{short(text)} writes to a file")
+
+
+_STATEMENTS: dict[str, Callable[[Reader, Node], None]] = {
+    "comment": Reader.comment,
+    "command": Reader.simple,
+    "declaration_command": Reader.simple,
+    "unset_command": Reader.simple,
+    "test_command": Reader.simple,
+    "variable_assignment": Reader.assignments,
+    "function_definition": Reader.function,
+    "for_statement": Reader.loop,
+    "c_style_for_statement": Reader.counting_loop,
+    "case_statement": Reader.case,
+}
+
+
+def _errors(node: Node) -> Iterator[Node]:
+    """Every place where the grammar gave up or made something up."""
+    if node.is_error or node.is_missing:
+        yield node
+    elif node.has_error:
+        for child in node.children:
+            yield from _errors(child)
+
+
+def _opens_both_ways(node: Node) -> bool:
+    """The second half of `<>`, which the grammar does not know."""
+    before = node.prev_sibling
+    return (
+        node.type == "ERROR"
+        and text_of(node) == ">"
+        and before is not None
+        and before.type == "<"
+        and before.end_byte == node.start_byte
+    )
+
+
+def _redirects(node: Node) -> list[Node]:
+    return [child for child in node.children if child.type.endswith("_redirect")]
+
+
+def _plain(value: str) -> bool:
+    """A value that stays one word and is no option of a program it is handed to."""
+    return not value.startswith("-") and not any(char in value for char in " \t\n*?[$`()\\")
