@@ -76,7 +76,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         _note(self.home / "bodies", json.loads(body))
         self._dies_of("dies", signal.SIGABRT)
-        said, ended = {"delta": {"content": "hello"}}, {"delta": {}, "finish_reason": "stop"}
+        call = '<tool_call>\n{"name": "echo", "arguments": {"text": "from the tool"}}\n</tool_call>'
+        calls = self.mode == "calls" and b"<tool_response>\\nfrom" not in body
+        said = {"delta": {"content": call if calls else "hello"}}
+        ended = {"delta": {}, "finish_reason": "stop"}
         usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
         events = [_json(chunk) for chunk in ({"choices": [said]}, {"choices": [ended]}, usage)]
         self._reply(b"".join(b"data: " + event + b"\n\n" for event in [*events, b"[DONE]"]), "text/event-stream")

@@ -17,11 +17,14 @@ import pytest
 import pytest_asyncio
 from support.adapters import READ, attempt, request
 from support.llama_server import install, model_file
+from support.sessions import Echo
 
+from lmx_core import MemoryStore, Runtime, events, start_session
 from lmx_core.clock import ManualClock
 from lmx_core.providers.default import DefaultProvider
 from lmx_core.providers.local import servers, start
 from lmx_core.request import ContextWindow
+from lmx_core.testing import prompt
 
 
 class Room:
@@ -124,6 +127,21 @@ async def test_a_template_without_tools_is_told_of_them_in_words(room: Room) -> 
     assert said == 'Yes.\n<tool_call>\n{"name": "read", "arguments": {"path": "a"}}\n</tool_call>'
     assert result == "<tool_response>\ncontent of a\n</tool_response>\nand now?"
     assert native["tools"] and native["messages"][2]["tool_calls"]
+
+
+@pytest.mark.asyncio
+async def test_a_session_runs_what_a_small_model_wrote_and_tells_it_the_result(room: Room) -> None:
+    """Told of its tool in words, it calls in words; the person sees the call and none of its JSON."""
+    room.behave("calls")
+    async with Runtime():
+        session = await start_session(provider=room.provider, store=MemoryStore(), model=room.spec, tools=[Echo()])
+        told = await prompt(session, "Say it again.")
+        await session.stop()
+    assert [e.text for e in told.events if isinstance(e, events.TextDelta)] == ["hello"]
+    (result,) = [entry.payload for entry in told.entries if entry.type == "tool_result"]
+    assert (result["name"], result["output"]) == ("echo", "from the tool")
+    asked = [message["content"] for message in room.bodies[-1]["messages"]]
+    assert asked[-1] == "<tool_response>\nfrom the tool\n</tool_response>" and "<tool_call>" in asked[-2]
 
 
 @pytest.mark.asyncio
