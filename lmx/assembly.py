@@ -31,7 +31,7 @@ from lmx_core import (
 )
 from lmx_core.clock import SystemClock, deadline
 from lmx_core.extensions import Continuation, EnvironmentContext, Permissions, Workspace, coding
-from lmx_core.permissions import Handle
+from lmx_core.permissions import Handle, Remembered
 from lmx_core.providers.catalog import PROVIDERS, through_litellm
 from lmx_core.providers.model_catalog import provider_options
 from lmx_core.tasks import run_in_thread
@@ -67,9 +67,13 @@ class SessionFactory:
         keys = models.keys(settings, environ)
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
         self.secrets = [key for _, key in keys.values()]
+        remembered = Remembered(settings.state, cwd)
+        remembered.rules()  # what is wrong with them is said at the start
+        self.notices += remembered.notices
         self.permission = Handle(
             settings.get("permissions.mode", "ask"),
             source=_decided_by(settings.sources.get("permissions.mode", "default")),
+            store=remembered,
         )
         self.provider: Any = DefaultProvider(
             base_url=settings.get("base_url"),
@@ -209,7 +213,8 @@ class SessionFactory:
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
-        return {**recipe, "permissions": (Permissions, {"handle": self.permission, "non_interactive": asks})}
+        gate = {"handle": self.permission, "non_interactive": asks, "rules": self.settings.rules}
+        return {**recipe, "permissions": (Permissions, gate)}
 
     async def new(self, model: str) -> Session:
         """A fresh session. It must be made inside a running `Runtime`."""

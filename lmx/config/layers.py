@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from lmx.config import files, schema
+from lmx.config.rules import rules
 from lmx.exit_status import CommandError, shown, usage
-from lmx_core.permissions import MODES, SYNONYMS
+from lmx_core.permissions import MODES, SYNONYMS, Rules
 
 VARIABLES = {
     "LMX_MODEL": "the model of a new session",
@@ -47,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state: Path | None
     sessions_dir: Path
     notices: tuple[str, ...] = ()
+    rules: Rules = Rules()
 
     def __repr__(self) -> str:
         return "Settings(...)"  # the values hold keys
@@ -129,6 +131,7 @@ def _load(
         state=place.state,
         sessions_dir=sessions_dir(values, environ),
         notices=tuple(notices),
+        rules=rules(values, sources, {source: path for path, source in _files(place)}),
     )
 
 

@@ -66,6 +66,11 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(_filled(item) for item in value)
 
 
+def _rules(value: Any) -> bool:
+    """A list of texts and tables; whether each is a rule is said by `lmx.config.rules`, with its place."""
+    return isinstance(value, list) and all(isinstance(item, str | Mapping) for item in value)
+
+
 def _path(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(("/", "~/")) and "\0" not in value
 
@@ -84,6 +89,7 @@ def is_url(value: Any) -> bool:
 EXTENSIONS = ("search", "continuation", "workspace", "environment_context")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
+RULES_TAKES = "a list of rules such as Bash(git log:*), or of tables { rule, should_match, should_not_match }"
 DOLLARS_TAKES = "a number of dollars, 0 or more"
 URL_TAKES = "an address such as http://localhost:8080/v1"
 
@@ -206,6 +212,16 @@ KEYS = (
         "what runs without asking: `lmx help permissions`",
         '"ask"',
     ),
+    Key(
+        "permissions.allow",
+        RULES_TAKES,
+        _rules,
+        "[]",
+        "what runs unasked: `lmx help permissions`",
+        '["Bash(git log:*)"]',
+    ),
+    Key("permissions.deny", RULES_TAKES, _rules, "[]", "what is refused in every mode", '["Read(.env)"]'),
+    Key("permissions.ask", RULES_TAKES, _rules, "[]", "what asks in every mode", '["Bash(git push:*)"]'),
     Key(
         "permissions.non_interactive",
         '"deny" or "allow"',

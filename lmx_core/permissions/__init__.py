@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.book import read as read_rules
+from lmx_core.permissions.explain import Explanation, explain, told
 from lmx_core.permissions.gate import Gate
 from lmx_core.permissions.modes import MODES, SYNONYMS, Handle, parse_mode
 from lmx_core.permissions.remembered import SCOPES, Remembered
@@ -14,12 +15,15 @@ __all__ = [
     "SCOPES",
     "SYNONYMS",
     "VERBS",
+    "Explanation",
     "Gate",
     "Handle",
     "Remembered",
     "Rule",
     "Rules",
+    "explain",
     "parse",
     "parse_mode",
     "read_rules",
+    "told",
 ]

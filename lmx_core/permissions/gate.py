@@ -30,6 +30,9 @@ _NOBODY = (
     "nobody can approve it here. Asking again will not help: go on without it, and say in the end what was left undone"
 )
 
+COMMAND = Act("confined", "bash can change anything")
+"""What any command would do."""
+
 
 class Gate:
     """Policy by rule, mode and effect (PM-1 to PM-6). `rules` are the configured ones; the handle may remember more.
@@ -47,9 +50,16 @@ class Gate:
         self._handle, self._non_interactive = handle, non_interactive
         self._rules = rules if rules is not None else Rules()
 
+    async def command(self, command: str, context: HookContext) -> Allow | Deny | Pending:
+        """The verdict on a command that the engine runs on its own account, such as the check after edits: that of the
+        `bash` call which would run it (PM-7, C5-6). What would ask is for the caller to take as a no, where it cannot."""
+        return await self._judged(ToolCall(id="", name="bash", arguments={"command": command}), COMMAND, context)
+
     async def __call__(self, call: ToolCall, context: HookContext) -> Allow | Deny | Pending:
+        return await self._judged(call, act_of(call, context.tool_descriptor, _confine(context)), context)
+
+    async def _judged(self, call: ToolCall, act: Act, context: HookContext) -> Allow | Deny | Pending:
         mode = self._handle.mode
-        act = act_of(call, context.tool_descriptor, _confine(context))
         rules = self._rules.more(self._handle.rules())
         subject = _subject(call, context, rules)
         decision = judge(mode, self._handle.source, act, context, subject, rules)

@@ -11,9 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -123,6 +121,8 @@ class Remembered:
 
     def _write(self, document: dict[str, Any]) -> None:
         """Replaces the whole file or nothing; nobody else may read or change it."""
+        import tempfile
+
         assert self.path is not None
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=".rules.", suffix=".tmp")
@@ -151,9 +151,13 @@ def _text(item: Any) -> str:
 
 
 def _time(ms: int) -> str:
+    from datetime import UTC, datetime
+
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 def _until(text: Any) -> int | None:
     """When a rule runs out, in milliseconds. Raises ValueError for what is no time: a limit nobody can read is no licence."""
+    from datetime import datetime
+
     return None if text is None else int(datetime.fromisoformat(str(text)).timestamp() * 1000)

@@ -7,7 +7,6 @@ and what not, which are tried when it is loaded.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -295,6 +294,8 @@ def host_of(url: object) -> str | None:
 
 def near(host: str) -> bool:
     """Whether a host is this machine or its own network, which a rule about all of the web does not mean."""
+    import ipaddress
+
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or re.fullmatch(r"[0-9.x]+", host):
         try:
             return not ipaddress.ip_address(host).is_global

@@ -58,7 +58,7 @@ def subject_of(call: ToolCall, descriptor: Descriptor | None, cwd: Path) -> Subj
     arguments = call.arguments
     command = arguments.get("command")
     if call.name == "bash" and isinstance(command, str):
-        from lmx_core.permissions.shell import read_command
+        from lmx_core.permissions.shell.reader import read_command
 
         return Subject(tool="bash", cwd=cwd, reading=read_command(command))
     if call.name == "web_fetch":

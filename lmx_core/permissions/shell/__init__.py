@@ -1,9 +1,5 @@
-"""Reading a shell command without running it: `read_command` says what it runs, what it opens, and where it is unsure."""
+"""Reading a shell command without running it: `reader.read_command` says what it runs, what it opens, where it is unsure.
 
-from __future__ import annotations
-
-from lmx_core.permissions.shell.base import File, Part, Reading, Setting
-from lmx_core.permissions.shell.reader import read_command
-from lmx_core.permissions.shell.words import Word, collapsed
-
-__all__ = ["File", "Part", "Reading", "Setting", "Word", "collapsed", "read_command"]
+`base` has what it answers with; `words`, `expansions`, `heredocs` and `commands` are its parts, in the order in which bash
+goes about a line; `wrappers` and `programs` are tables of ordinary programs. The grammar is loaded when it is first needed.
+"""

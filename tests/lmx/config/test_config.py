@@ -114,7 +114,7 @@ def test_json_is_read_with_the_same_keys(tmp_path: Path) -> None:
         ("config.toml", 'mode = "a"\nmode = "b"', ["overwrite"]),
         ("config.toml", '[permissions]\nmode = "yolo"', ["permissions.mode takes one of", "accept_edits", "plan"]),
         ("config.toml", '[permissions]\nmodes = "ask"', ["permissions", "modes", "mode"]),
-        ("config.toml", '[permissions]\ndeny = ["Bash(touch:*)"]', ["permissions", "deny"]),
+        ("config.toml", '[permissions]\ndeny = ["Bash(touch:*)", "Read("]', ["permissions.deny[1]", "'Read('"]),
         ("config.toml", 'permissions = "ask"', ["permissions takes a table"]),
         ("config.toml", "version = 2", ["version takes 1"]),
         ("config.toml", "max_turns = 0", ["max_turns takes a whole number"]),
