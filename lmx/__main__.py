@@ -35,6 +35,7 @@ _COMMANDS = {
     "request": "lmx.cli.stored",
     "fork": "lmx.cli.stored",
     "sessions": "lmx.cli.stored",
+    "permissions": "lmx.cli.permissions",
     "explain": "lmx.cli.explain.report",
     "demo": "lmx.cli.demo.play",
     "help": "lmx.cli.help",

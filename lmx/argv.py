@@ -53,6 +53,7 @@ COMMANDS = {
         ),
         Command("fork", "SESSION", "copy a conversation, or its beginning, into a new session"),
         Command("sessions", "", "list the sessions of this directory"),
+        Command("permissions", "[list | explain COMMAND]", "the rules that hold here; how a command would be judged"),
         Command("explain", "", "print as JSON what a new session would start with"),
         Command("demo", "", "a scripted model repairs a small project; needs no key"),
         Command("help", "[TOPIC]", "this help, or one topic"),
@@ -88,7 +89,12 @@ OPTIONS = (
     Option(("-C", "--cwd"), "DIR", EVERY, "work in DIR instead of the current directory"),
     Option(("-c", "--continue"), None, _on("tui run"), "take up the newest session of this directory"),
     Option(("--resume",), "SESSION", _SESSION, "take up a session by id, beginning of its id, or name"),
-    Option(("--permission-mode",), "MODE", _SESSION, "what runs without asking: see `lmx help permissions`"),
+    Option(
+        ("--permission-mode",),
+        "MODE",
+        _SESSION | _on("permissions"),
+        "what runs without asking: see `lmx help permissions`",
+    ),
     Option(
         ("--output-format",),
         "FORMAT",

@@ -320,6 +320,8 @@ def spaced(*parts: str) -> str:
 
 
 WAITING_FOR_APPROVAL = "lmx: waiting for your approval of {tool}"
+MODE_IN_FORCE = "permission mode {mode} ({source})"
+NO_RULES = "no permission rules; `lmx help permissions` tells how they are written"
 NO_SUGGESTION = "this question has no such suggestion; y runs it once, n refuses"
 APPROVED_ALL = "approved, and run now:"
 SUGGESTION = "a{number}  {sentence} (switches to {mode} mode)"

@@ -100,6 +100,17 @@ either it is ask. In parentheses the names other agents use, which are accepted 
 
 {modes}
 
+Rules say it for single calls, in the configuration:
+
+  [permissions]
+  allow = ["Bash(git log:*)", "Bash(npm run test:*)", "Edit(src/**)"]
+  ask = ["Bash(git push:*)"]
+  deny = ["Bash(rm:*)", "Read(.env)", "mcp__server__tool"]
+
+deny wins over everything, in every mode; ask asks in every mode. A command runs unasked only if every part of
+it is covered; one that cannot be read for certain asks. `lmx permissions list` shows the rules that hold here,
+`lmx permissions explain 'COMMAND'` how a command would be judged, and by which line of which file.
+
 Files outside the working directory are refused in every mode. In `run` nobody can answer: a call that
 would be asked is refused, the model is told, and the last line on standard error says how many were.
 permissions.non_interactive = "allow" in the configuration runs them instead.
