@@ -154,6 +154,7 @@ def chip_label(number: int, text: str, long_lines: int = 8) -> str:
 
 TURN_WORDS = ("Working", "Thinking it through", "Untangling", "Looking into it", "On it")
 CANCELLED = "cancelled"
+NOTHING_USED = "nothing used"
 CUT_OFF = "this answer was cut off; it is kept on record and not sent back"
 LENGTH = "the output limit cut the answer off; `continue` carries on"
 CONTENT_FILTER = "the provider's content filter stopped the answer"
@@ -188,8 +189,12 @@ def turn_summary(*, ms: float, requests: int, usage: tuple[int, int, int, int] |
         read, cached, written, out = usage
         fresh = max(0, read - cached - written)
         tokens = (
-            f"{count(read + out)} total tokens ({count(fresh)} in · {count(cached)}/{count(written)} cache"
-            f" · {count(out)} out)"
+            NOTHING_USED
+            if read + out == 0
+            else (
+                f"{count(read + out)} total tokens ({count(fresh)} in · {count(cached)}/{count(written)} cache"
+                f" · {count(out)} out)"
+            )
         )
     return joined((duration(ms), plural(requests, "req"), tokens, plural(calls, "tool call") if calls else ""))
 

@@ -292,7 +292,7 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a turn failed: a provider's refusal, a broken stream, a hook. Data, so that nothing of it is lost on the way.
 
-    `code` is a stable machine word (`http`, `connection`, `timeout`, `incomplete_stream`, `malformed_stream`,
+    `code` is a stable machine word (`http`, `unreachable`, `connection`, `timeout`, `incomplete_stream`, `malformed_stream`,
     `unanswered`, `context_limit`, `missing_api_key`, `script_exhausted`, `hook_failed`, ... or the provider's own code).
     `message` is a sentence without credentials, at most 2,000 bytes. `retryable` overrides what status and code suggest.
     `retry_after_ms` and `stated_context_window` (tokens) are what the provider said, if it did.
@@ -319,6 +319,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
             return False
         if self.retryable is not None:
             return self.retryable
+_TURNED_AWAY_CODES = frozenset(
+    "unreachable missing_api_key config unsupported_schema tools_unsupported request_exceeds_token_limit".split()
+)
+_TURNED_AWAY_STATUS = frozenset({*range(400, 500), 503, 529}) - {408, 499}
+"""408 and 499 say that somebody stopped waiting, 500, 502 and 504 that something broke: work may have been done by then."""
+
         if self.http_status is not None:
             return self.http_status >= 500 or self.http_status in _TRANSIENT_STATUS
         return self.category in ("rate_limit", "server", "timeout")
@@ -342,6 +348,14 @@ def for_log(error: BaseException) -> str:
 
 _TAG = re.compile(rb"(?is)<(script|style)\b.*?</\1>|<[^>]+>")
 _TITLE = re.compile(rb"(?is)<title[^>]*>(.*?)</title>")
+
+    @property
+    def was_turned_away(self) -> bool:
+        """Whether the request, if nothing of an answer came, was never worked on: it did not arrive or was refused at the door.
+
+        No provider bills that. Counted as unknown, one rate limit would end a session that has a cost ceiling.
+        """
+        return self.code in _TURNED_AWAY_CODES or self.http_status in _TURNED_AWAY_STATUS
 
 
 def clean_message(text: str | bytes, limit: int = 2_000) -> str:

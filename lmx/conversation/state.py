@@ -109,6 +109,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     """A prompt at work. `began` and `last` are the times of its first and newest entry: what the summary's time is made of.
 
     `usage`: (input, cache read, cache write, output) of its requests. `measured` is False once one came without numbers.
+    `turned_away` counts those that were refused before any work, which cost nothing.
     """
 
     number: int
@@ -116,6 +117,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     began: int | None = None
     last: int | None = None
     requests: int = 0
+    turned_away: int = 0
     calls: int = 0
     usage: tuple[int, int, int, int] = (0, 0, 0, 0)
     measured: bool = True

@@ -134,7 +134,7 @@ class DefaultProvider:
         try:
             await self._attempt(route.at(running.root, running.key, running.window), request, answer)
         except AttemptFailed as failed:
-            lost = failed.failure.code in ("connection", "incomplete_stream")
+            lost = failed.failure.code in ("connection", "unreachable", "incomplete_stream")
             if lost and (why := await self._local().why_lost(running)) is not None:
                 raise AttemptFailed(why) from None
             raise

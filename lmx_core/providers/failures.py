@@ -269,8 +269,8 @@ def _fix(place: Place, category: str, status: int | None) -> str:
     return ""
 
 
-def unreachable(place: Place, reason: str, *, retryable: bool | None = None) -> Failure:
-    """No connection, or one that was lost before or during the answer."""
+def unreachable(place: Place, reason: str, *, retryable: bool | None = None, arrived: bool = False) -> Failure:
+    """No connection, or one that was lost before the answer, when the request may have `arrived`."""
     if place.provider == "ollama":
         fix = "is Ollama running?"
     elif place.local:
@@ -278,7 +278,7 @@ def unreachable(place: Place, reason: str, *, retryable: bool | None = None) -> 
     else:
         fix = "are you offline, or behind a proxy?"
     return Failure(
-        code="connection",
+        code="connection" if arrived else "unreachable",
         message=sentence(place, f"{place.name} cannot be reached: {reason}; {fix}"),
         category="server",
         retryable=retryable,

@@ -368,6 +368,7 @@ class Actor:
             retry=None if retry is None else retry.note,
             snapshot=self.evidence.named(),
             **of_a_summary,
+            unbilled=self.ledger.turned_away,
         )
 
     async def outcome(self, ticket: Ticket) -> EffectOutcome:

@@ -64,6 +64,7 @@ class Ledger:
         self.unpriced: str | None = None
         self.largest_answer = self.answered = 0
         self._unanswered: str | None = None  # the model of a request whose usage has not come
+        self.turned_away = False  # the newest request was refused before any work; the next record of it says so
         self._model: str | None = None
         for entry in history:
             self._take(entry)
@@ -76,6 +77,8 @@ class Ledger:
         self, type: str, payload: dict[str, Any], *, usage: dict[str, Any] | None = None, id: str | None = None
     ) -> Entry:
         """Writes one entry, then announces it. Raises StoreFailed, and then nothing was announced."""
+        if type == "error" and self.turned_away:
+            payload = {**payload, "unbilled": True}
         entry = entries.make(
             id=id or self.new_id(),
             seq=len(self.entries),
@@ -102,6 +105,8 @@ class Ledger:
             if self.recorded is not None and self.recorded.get("model") != entry.payload.get("model"):
                 self.forget_measure()
             self.recorded = entry.payload
+        elif entry.type == "error" and entry.payload.get("unbilled") is True:
+            self._nothing_was_done()
         elif entry.usage is not None:
             self._take_usage(entry, Usage.from_dict(entry.usage))
         elif entry.type == "assistant":
@@ -112,7 +117,10 @@ class Ledger:
             self.last_usage = None
 
     def _take_request(self, request: Entry) -> None:
+        if request.payload.get("unbilled") is True:
+            self._nothing_was_done()
         self.settle()
+        self.turned_away = False
         self.requests += 1
         model = str(request.payload.get("model"))
         self._unanswered, self._asked = model, self.projection.weight
@@ -150,6 +158,14 @@ class Ledger:
         self.spent = self.spent.add(usage)
         if usage.cost_usd is None and self.unpriced is None:
             self.unpriced = model or "an unnamed model"
+
+    def turn_away(self) -> None:
+        """The request in flight was refused before any work: it cost nothing, which the next request or error records."""
+        self.turned_away = True
+        self._nothing_was_done()
+
+    def _nothing_was_done(self) -> None:
+        self._unanswered = None
 
     def settle(self) -> None:
         """No request is in flight any more: usage that has not come will not come. It is never counted as free (BU-5)."""

@@ -134,13 +134,14 @@ def request_payload(
     projection: Mapping[str, Any] | None = None,
     kind: str = "turn",
     closing: str | None = None,
+    unbilled: bool = False,
 ) -> dict[str, Any]:
     """The payload of a `request` entry.
 
     `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `projection` holds the
     rules by which old results and files were left out. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
     `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
-    `snapshot` names the harness snapshot that is in force (EX-6).
+    `snapshot` names the harness snapshot that is in force (EX-6). `unbilled`: the request before this one was turned away.
     """
     tools = [msgspec.to_builtins(tool) for tool in request.tools]
     payload: dict[str, Any] = {
@@ -164,6 +165,8 @@ def request_payload(
         payload |= snapshot
     if retry is not None:
         payload["retry"] = dict(retry)
+    if unbilled:
+        payload["unbilled"] = True
     return payload | {"sha256": digest(payload)}
 
 

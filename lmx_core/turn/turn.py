@@ -104,6 +104,10 @@ class Turn:
         spoke = any(part["type"] == "text" and part["text"].strip() for part in content)
         return (self._append(content),) if spoke else ()
 
+    def was_turned_away(self, failure: Failure | None) -> bool:
+        """Whether nothing was done for this request, and so nothing will be billed."""
+        return failure is not None and failure.was_turned_away and not self.had_output and self.usage is None
+
     @property
     def had_output(self) -> bool:
         return bool(self._segments or self._composing or self._calls or self._message)

@@ -168,6 +168,8 @@ def _session(step: Step, entry: Entry) -> None:
 
 
 def _request(step: Step, entry: Entry) -> None:
+    if entry.payload.get("unbilled") is True:
+        turns.turned_away(step)
     if entry.payload.get("kind", "turn") != "turn":
         turns.counted(step)
         return
@@ -237,11 +239,14 @@ def _details(detail: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(step: Step, entry: Entry) -> None:
+    if unbilled := entry.payload.get("unbilled") is True:
+        turns.turned_away(step)
     if "trigger" not in entry.payload:
         turns.error_entry(step, entry.payload)
         return
     _between_turns(step, entry)
-    turns.paid(step, entry.usage)
+    if not unbilled:
+        turns.paid(step, entry.usage)
     if not entry.payload.get("retrying"):
         reason = visible(str(entry.payload.get("reason") or words.UNKNOWN_ERROR))
         step.note(f"{words.COMPACT_FAILED.format(reason=reason)}\n{words.COMPACT_NEXT}", tone="warn")

@@ -53,6 +53,13 @@ def counted(step: Step) -> None:
     step.set(totals=replace(totals, requests=totals.requests + 1, open=True))
 
 
+def turned_away(step: Step) -> None:
+    """The newest request was refused before any work: there is no usage to wait for, and nothing was paid."""
+    step.set(totals=replace(step.state.totals, open=False))
+    if (turn := step.state.turn) is not None:
+        step.set(turn=replace(turn, turned_away=turn.turned_away + 1))
+
+
 def settle(step: Step) -> None:
     """No request is on its way any more: usage that has not come will not come, and nobody knows what was paid (GEN-7)."""
     if step.state.totals.open:
@@ -201,7 +208,7 @@ def _summary(step: Step, turn: Turn) -> str:
     summary = words.turn_summary(
         ms=max(0, (turn.last or 0) - (turn.began or 0)),
         requests=turn.requests,
-        usage=turn.usage if turn.measured and turn.answered else None,
+        usage=turn.usage if turn.measured and (turn.answered or turn.requests == turn.turned_away > 0) else None,
         calls=turn.calls,
     )
     window = step.state.window

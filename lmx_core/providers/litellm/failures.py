@@ -56,6 +56,9 @@ _LOST = {
 }
 """What the network did, the most telling first; litellm calls it a status of 500 that nobody sent."""
 
+_NEVER_CONNECTED = frozenset(
+    "ConnectionRefusedError SSLCertVerificationError gaierror ConnectTimeout ConnectError ClientConnectorError".split()
+)
 _FINAL = frozenset(("ConnectionRefusedError", "SSLCertVerificationError"))
 _HERE = frozenset(("openai.OpenAIError", "builtins.ModuleNotFoundError", "builtins.ImportError"))
 """What went wrong before anything was sent; another attempt would do the same."""
@@ -78,7 +81,7 @@ def failure(place: Place, told: Failed, now_ms: int) -> Failure:
         return _answered(place, told, told.status, said, now_ms)
     if lost:
         final = lost in _FINAL and (place.local or lost != "ConnectionRefusedError")
-        return unreachable(place, _LOST[lost], retryable=False if final else None)
+        return unreachable(place, _LOST[lost], retryable=False if final else None, arrived=lost not in _NEVER_CONNECTED)
     return _not_asked(place, told, said)
 
 

@@ -116,8 +116,10 @@ class Asking:
         terminal = await self._streamed(request, turn)
         answer = await self._perform(turn, turn.fold(terminal))
         self._turn = None
-        self._ledger.settle()
         assert answer is not None  # a terminal event always ends the turn
+        if turn.was_turned_away(answer.failure if isinstance(answer, Finished) else None):
+            self._ledger.turn_away()
+        self._ledger.settle()
         self._silent = not turn.had_output and turn.usage is None
         self._actor.room.told(served=turn.served_window, stated=stated_window(answer))
         return answer

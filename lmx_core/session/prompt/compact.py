@@ -107,7 +107,7 @@ class Summarising:
     async def _admitted(self, plan: Plan, failed: Answer) -> bool:
         """Whether the budget has another request after one that failed, whose usage is not written yet."""
         counted = self._actor.limits.refusal(turns=0, requests=self._ledger.requests)
-        unwritten = Usage() if failed.usage is None else Usage.from_dict(failed.usage)
+        unwritten = None if self._ledger.turned_away else Usage.from_dict(failed.usage or {})
         return counted is None and await self.unaffordable(plan, unwritten) is None
 
     async def unaffordable(self, plan: Plan, unwritten: Usage | None = None) -> Refusal | None:
@@ -126,6 +126,8 @@ class Summarising:
         effects = turn.fold(await self._streamed(request, turn))
         self._tell(effects)
         answer = _judged(effects)
+        if turn.was_turned_away(answer.failure):
+            self._ledger.turn_away()
         if request.model == self._actor.settings.model and answer.failure is not None:
             self._actor.room.told(served=None, stated=answer.failure.stated_context_window)
         if answer.refusal is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.talk import USAGE, Talk, call
 
+from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import frame
 from lmx.conversation import messages as msg
@@ -259,6 +260,25 @@ def test_gen_7_a_failed_first_request_leaves_the_cost_unknown_everywhere():
     again = Talk(ready=False)
     again.open(talk.made)
     assert frame.status(again.state) == frame.status(talk.state)
+
+
+def test_gen_7_a_request_that_was_turned_away_cost_nothing_anywhere():
+    """GEN-7: as the engine counts it (`unbilled`), live and when the session is taken up again; a later answer is counted."""
+    talk = Talk()
+    talk.prompt()
+    talk.append("error", {"reason": "no", "code": "http", "category": "auth", "unbilled": True})
+    talk.finish("error")
+    assert words.NOTHING_USED in talk.text() and "$0.0000" in frame.status(talk.state)
+    again = Talk(ready=False)
+    again.open(talk.made)
+    assert frame.status(again.state) == frame.status(talk.state)
+
+    talk = Talk()
+    talk.prompt()
+    talk.append("request", {"kind": "turn", "unbilled": True})
+    talk.answer("at last")
+    talk.finish()
+    assert "unmeasured" not in talk.text() and talk.state.totals.complete
 
 
 def test_gen_7_a_retried_request_that_told_nothing_leaves_the_cost_unknown():

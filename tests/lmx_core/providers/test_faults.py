@@ -186,7 +186,7 @@ async def test_c8_16_nobody_listens(adapter: Adapter) -> None:
     )
     failure = heard.failure
     assert failure is not None and (failure.code, failure.category, failure.is_transient) == (
-        "connection",
+        "unreachable",
         "server",
         False,
     )
@@ -199,7 +199,7 @@ async def test_c8_16_nobody_listens(adapter: Adapter) -> None:
 async def test_c8_16_a_name_that_cannot_be_resolved(adapter: Adapter) -> None:
     heard = await attempt(adapter.provider("https://no-such-host.invalid"), request(adapter))
     failure = heard.failure
-    assert failure is not None and failure.code == "connection" and failure.is_transient
+    assert failure is not None and failure.code == "unreachable" and failure.is_transient
     assert "https://no-such-host.invalid" in failure.message
     assert "is Ollama running?" in failure.message or "offline, or behind a proxy?" in failure.message
 

@@ -324,9 +324,9 @@ async def test_ry_5_without_another_request_the_failure_ends_it(ceiling: dict[st
 
 
 async def test_bu_5_under_a_cost_ceiling_an_untold_usage_ends_it():
-    model = ByModel(a=[DOWN], b=[complete("never")])
+    model = ByModel(a=[http_error(502)], b=[complete("never")])
     model.estimate_cost = lambda request: 0.1  # type: ignore[attr-defined] - the optional method of a provider
-    async with world(provider=model, model=[A, B], max_cost_usd=5) as w:
+    async with world(provider=model, model=[A, B], max_cost_usd=5, provider_retry=False) as w:
         assert (await go(w))[-1].stop_reason == "error" and model.asked == [A]
 
 

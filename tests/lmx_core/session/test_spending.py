@@ -122,12 +122,34 @@ async def test_bu_5_an_answer_without_a_price_makes_the_spend_unknown():
 
 async def test_bu_5_ry_5_an_attempt_whose_usage_never_came_is_not_retried_under_a_ceiling():
     """RY-5, BU-5: the provider's error ends the turn, without backoff; without a ceiling it is retried."""
-    async with world(provider=priced([http_error(503), complete("never")]), max_cost_usd=5) as w:
+    async with world(provider=priced([http_error(500), complete("never")]), max_cost_usd=5) as w:
         told = await prompt(w.session, "go")
         assert told.stop_reason == "error" and not any(isinstance(e, events.ProviderRetry) for e in told.events)
-        assert len(w.provider.requests) == 1 and w.of("error")[0]["http_status"] == 503
+        assert len(w.provider.requests) == 1 and w.of("error")[0]["http_status"] == 500
         info = await w.session.info()
         assert (info.spent_usd, info.max_cost_usd) == (None, 5.0)
+
+
+@pytest.mark.parametrize("refusal", [http_error(429), http_error(503), http_error(529), http_error(404)])
+async def test_ry_5_what_was_turned_away_cost_nothing(refusal):
+    """A rate limit does not end a session that has a ceiling: it is retried, and the record lets a resume count the same."""
+    whole = complete("whole", usage=cost(0.5))
+    async with world(provider=priced([refusal, whole]), max_cost_usd=1, provider_retry={"base_delay_ms": 0}) as w:
+        told = await prompt(w.session, "go")
+        if told.stop_reason == "error":  # 404 is not worth another attempt
+            assert w.of("error")[0]["unbilled"] is True and (await w.session.info()).spent_usd == 0
+            told = await prompt(w.session, "again")
+        assert told.stop_reason == "stop" and (await w.session.info()).spent_usd == 0.5
+    async with world(resume=w, provider=priced([complete("more", usage=cost(0.1))]), max_cost_usd=1) as again:
+        assert (await again.session.info()).spent_usd == 0.5
+        assert (await prompt(again.session, "go")).stop_reason == "stop"
+
+
+async def test_bu_5_a_refusal_after_some_output_may_have_cost_something():
+    half = [TextDelta("half"), *http_error(429)]
+    async with world(provider=priced([half, complete("never")]), max_cost_usd=1) as w:
+        assert (await prompt(w.session, "go")).stop_reason == "error"
+        assert (await w.session.info()).spent_usd is None and "unbilled" not in w.of("error")[0]
 
 
 async def test_ry_4_ry_5_a_failed_attempt_that_told_its_usage_is_counted_and_tried_again():
@@ -158,7 +180,7 @@ async def test_bu_1_bu_5_a_resume_counts_again_what_the_transcript_says():
     async with world(resume=w, provider=priced([complete("never")]), max_cost_usd=0.7) as again:
         assert (await ended(again)).detail["spent"] == 0.5
         assert again.provider.requests == []
-    async with world([http_error(401)]) as w:
+    async with world([http_error(502)], provider_retry=False) as w:
         await ended(w)
     async with world(resume=w, provider=priced([complete("never")]), max_cost_usd=9) as again:
         info = await again.session.info()
@@ -200,23 +222,25 @@ async def test_bu_2_a_summary_passes_the_same_gate():
 
 
 async def test_bu_5_a_failed_summary_without_usage_is_not_asked_for_again():
-    async with world(provider=priced([*talk(6), http_error(503), complete("never")]), max_cost_usd=9, keep=0.3) as w:
+    async with world(provider=priced([*talk(6), http_error(500), complete("never")]), max_cost_usd=9, keep=0.3) as w:
         for _ in range(6):
             await ended(w)
-        with pytest.raises(CompactionFailed, match="503"):
+        with pytest.raises(CompactionFailed, match="500"):
             async with deadline(SystemClock(), 5_000):
                 await w.session.compact()
         assert len(w.provider.requests) == 7 and (await w.session.info()).spent_usd is None
 
 
-async def test_bu_2_no_recovery_where_the_refusal_left_the_spend_unknown():
-    """10.6: both requests go through the gate; the original error ends the turn."""
-    model = priced([*talk(6), context_limit(), complete("never")])
+async def test_c8_14_a_request_that_did_not_fit_is_recovered_under_a_ceiling():
+    """10.6, C8-14: the refusal cost nothing; summary and second request go through the gate."""
+    model = priced([*talk(6), context_limit(), complete("summary", usage=cost(0.1)), complete("b", usage=cost(0.1))])
     async with world(provider=model, max_cost_usd=9, keep=0.3) as w:
         for _ in range(6):
             await ended(w)
-        assert (await ended(w)).stop_reason == "error" and len(model.requests) == 7
-        assert w.of("error")[-1]["category"] == "context_limit"
+        assert (await ended(w)).stop_reason == "stop" and len(model.requests) == 9
+        assert (await w.session.info()).spent_usd == pytest.approx(0.8)
+    async with world(resume=w, provider=priced([])) as again:
+        assert (await again.session.info()).spent_usd == pytest.approx(0.8), "the record says that it cost nothing"
 
 
 # --- what an estimate goes by ----------------------------------------------------------------------------------------------
