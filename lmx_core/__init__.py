@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.environment.credentials import Inherit as Inherit
     from lmx_core.environment.credentials import Scrub as Scrub
     from lmx_core.environment.local import LocalEnvironment as LocalEnvironment
+    from lmx_core.environment.sandbox.environment import Sandbox as Sandbox
     from lmx_core.errors import AdmissionRefused as AdmissionRefused
     from lmx_core.errors import AlreadySent as AlreadySent
     from lmx_core.errors import AmbiguousSession as AmbiguousSession
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import NothingToDo as NothingToDo
     from lmx_core.errors import NothingToRetry as NothingToRetry
     from lmx_core.errors import RefreshFailed as RefreshFailed
+    from lmx_core.errors import SandboxUnavailable as SandboxUnavailable
     from lmx_core.errors import SessionDown as SessionDown
     from lmx_core.errors import SessionLocked as SessionLocked
     from lmx_core.errors import SnapshotTimeout as SnapshotTimeout
@@ -113,6 +115,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "lmx_core.errors": (
+        "SandboxUnavailable "
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo NothingToRetry "
@@ -152,6 +155,7 @@ _HOME = {
     "lmx_core.stores.sqlite": "SQLiteStore",
     "lmx_core.environment.base": "Environment",
     "lmx_core.environment.local": "LocalEnvironment",
+    "lmx_core.environment.sandbox.environment": "Sandbox",
     "lmx_core.environment.credentials": "Inherit Scrub",
     "lmx_core.builtin": "default_tools search_tools",
     "lmx_core.tasks": "run_in_thread",

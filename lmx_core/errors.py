@@ -5,6 +5,7 @@
     │   └── AssemblyError                   an extension could not be applied
     ├── ExtensionRefused                    an extension's own "not with these options"
     ├── AdmissionRefused                    a limiter's own "never": its `failure` ends the turn
+    ├── SandboxUnavailable                  commands cannot be confined on this machine, and none runs unconfined
     ├── ToolError                           the model hears it: the text becomes the call's error result
     ├── StoreError                          the transcript could not be read or written
     │   ├── TranscriptNotFound
@@ -54,6 +55,10 @@ class ExtensionRefused(LmxError):
     def __init__(self, reason: str):
         super().__init__(reason)
         self.reason = reason
+
+
+class SandboxUnavailable(LmxError):
+    """Commands cannot be confined here. The message names the package or the setting that is missing."""
 
 
 class ToolError(LmxError):

@@ -57,6 +57,16 @@ class LocalEnvironment:
     def credentials(self) -> CredentialPolicy:
         return self._policy
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What commands inherit, before the credential policy."""
+        return os.environ if self._environ is None else self._environ
+
+    @property
+    def clock(self) -> Clock:
+        """What time limits run on."""
+        return self._clock
+
     def sandboxed(self) -> bool:
         return False
 
@@ -64,6 +74,14 @@ class LocalEnvironment:
     def confined(cwd: Path, path: str) -> Path | FileError:
         """The real path, if it is inside `cwd` (EN-5). For wrappers; the operations below check by themselves."""
         return confine.confined(cwd, path)
+
+    def locate(self, cwd: Path, path: str, *, follow_last: bool = True) -> confine.Place | FileError:
+        """Where a file operation takes place. A subclass may refuse more; every operation on one path asks here."""
+        return confine.locate(cwd, path, follow_last=follow_last)
+
+    def launch(self, argv: Sequence[str], cwd: Path) -> Sequence[str] | Failed:
+        """What is started for a command, or why nothing is. A subclass may put something in front; every command asks here."""
+        return argv
 
     @staticmethod
     def find_bash(environ: Mapping[str, str] | None = None) -> str | None:
@@ -88,11 +106,11 @@ class LocalEnvironment:
         return shell is not None and process.can_end_a_group(shell)
 
     async def read_file(self, cwd: Path, path: str) -> bytes | FileError:
-        place = confine.locate(cwd, path)
+        place = self.locate(cwd, path)
         return place if isinstance(place, FileError) else await run_in_thread(files.read_whole, place)
 
     async def stream_file(self, cwd: Path, path: str) -> AsyncIterator[bytes | FileError]:
-        place = confine.locate(cwd, path)
+        place = self.locate(cwd, path)
         if isinstance(place, FileError):
             yield place
             return
@@ -104,15 +122,15 @@ class LocalEnvironment:
             yield files.read_error(place, error)
 
     async def write_file(self, cwd: Path, path: str, data: bytes) -> Written | FileError:
-        place = confine.locate(cwd, path)
+        place = self.locate(cwd, path)
         return place if isinstance(place, FileError) else await run_in_thread(files.write_whole, place, data)
 
     async def list_dir(self, cwd: Path, path: str) -> list[DirEntry] | FileError:
-        place = confine.locate(cwd, path)
+        place = self.locate(cwd, path)
         return place if isinstance(place, FileError) else await run_in_thread(files.entries, place)
 
     async def delete_file(self, cwd: Path, path: str) -> FileError | None:
-        place = confine.locate(cwd, path, follow_last=False)
+        place = self.locate(cwd, path, follow_last=False)
         return place if isinstance(place, FileError) else await run_in_thread(files.delete, place)
 
     async def change_files(self, cwd: Path, changes: Sequence[FileChange]) -> Changed:
@@ -127,13 +145,17 @@ class LocalEnvironment:
         env: Sequence[EnvEntry] = (),
         max_output_bytes: float = MAX_COMMAND_OUTPUT_BYTES,
     ) -> AsyncIterator[RunEvent]:
-        inherited = os.environ if self._environ is None else self._environ
+        inherited = self.environ
         shell = self.find_bash(inherited)
         if shell is None:
             yield Failed("there is neither bash nor sh on this machine, so no command can be run")
             return
+        argv = self.launch([shell, "-c", "--", command], cwd)
+        if isinstance(argv, Failed):
+            yield argv
+            return
         events = process.run(
-            [shell, "-c", "--", command],
+            argv,
             cwd=cwd,
             env=command_environment(inherited, self._policy, env),
             timeout_ms=timeout_ms,

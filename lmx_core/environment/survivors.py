@@ -15,6 +15,8 @@ _PROC = Path("/proc")
 HAS_PROC = sys.platform == "linux"
 MAX_NAMED = 5
 MAX_NAME_CHARS = 80
+_WALLS = "bwrap"
+"""What stands around a confined command is in its group, and is nothing it left behind."""
 
 
 def running(group: int, known: tuple[int, ...] = ()) -> tuple[int, ...]:
@@ -28,13 +30,25 @@ def in_group(group: int) -> tuple[str, ...]:
     """The processes of a group that are no zombies, by name."""
     if not HAS_PROC:
         return _listed([f"{_short(command)} (pid {pid})" for pid, command in _by_ps(group)])
-    return _named(running(group))
+    members = running(group)
+    walls = {pid for pid in members if _name(pid) == _WALLS}
+    return _named(pid for pid in sorted({*members, *_below(walls)}) if pid not in walls)
 
 
 def holding_pipe(inode: int) -> tuple[str, ...]:
     """The other processes that have this pipe open. Empty where the system does not tell."""
     target = f"pipe:[{inode}]"
     return _named(pid for pid in _pids() if pid != os.getpid() and _holds(pid, target))
+
+
+def _below(pids: set[int]) -> set[int]:
+    """What was started by these, and by those; a process that made a group of its own is found as well."""
+    parents = {pid: row[1] for pid in _pids() if (row := _stat(pid))} if pids else {}
+    found: set[int] = set()
+    new = pids
+    while new := {pid for pid, parent in parents.items() if parent in new} - found:
+        found |= new
+    return found
 
 
 def _pids() -> Iterator[int]:
@@ -46,12 +60,24 @@ def _pids() -> Iterator[int]:
 
 
 def _group_of(pid: int) -> int | None:
+    row = _stat(pid)
+    return None if row is None else row[2]
+
+
+def _name(pid: int) -> str | None:
+    row = _stat(pid)
+    return None if row is None else row[0]
+
+
+def _stat(pid: int) -> tuple[str, int, int] | None:
+    """Name, parent and group of a process; None for a zombie, or where there is none."""
     try:
-        # The command's name, field 2, is in parentheses and may contain anything; what follows the last one is regular.
-        state, _parent, group = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[:3]
+        # The name, field 2, is in parentheses and may contain anything; what follows the last one is regular.
+        before, _, after = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")
+        state, parent, group = after.split()[:3]
     except (OSError, ValueError):
         return None
-    return None if state == b"Z" else int(group)
+    return None if state == b"Z" else (before.partition(b"(")[2].decode("utf-8", "replace"), int(parent), int(group))
 
 
 def _holds(pid: int, target: str) -> bool:

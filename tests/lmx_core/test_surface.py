@@ -22,7 +22,7 @@ PUBLIC = """
     DocumentTooLarge EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure Feedback Guard
     Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore Lease LmxError LocalEnvironment
     ManualClock MemoryStore Messages NothingToDo NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request
-    Result Rewrite Runtime SQLiteStore Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout StandardCompaction
+    Result Rewrite Runtime SQLiteStore Sandbox SandboxUnavailable Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout StandardCompaction
     Store StoreError StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolStatus
     ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall UnknownEntry UnknownTools UnsafeFork
     UnsupportedEffort Usage assemble default_tools diff explain fork parse_spec replay_request resume_session run

@@ -1,0 +1,62 @@
+"""A layout as the arguments of bubblewrap. Pure: what is here is the whole of what a confined command is allowed.
+
+The order is the meaning. A later mount covers an earlier one, so it goes from the wide to the narrow: everything read-only,
+then the machine's services covered, then what may be written, then what is hidden inside that. Hiding before opening would
+open what was hidden.
+
+`--new-session` and `--die-with-parent` are not among the options of a command, though of the namespace's own process. Every
+command is started in a session of its own without a terminal, as outside, and its process group, bubblewrap's first process
+in it, is ended by the host or its watchdog. With the two options nothing inside would hear of a SIGTERM: bubblewrap dies of it
+at once and takes all with it by SIGKILL, so that git leaves its lock behind and a test run its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmx_core.environment.sandbox.doors import VARIABLES
+from lmx_core.environment.sandbox.policy import Layout
+
+ISOLATION = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+"""New namespaces of every kind but the network's, which a command joins or keeps."""
+
+PRIVILEGES = ("--cap-drop", "ALL")
+"""Root keeps what it owns and nothing else; that setuid programs give nothing is bubblewrap's own doing."""
+
+DISABLE_USERNS = "--disable-userns"
+"""No namespaces inside namespaces: much of the kernel can be reached only from those. Not known to bubblewrap before 0.8."""
+
+
+def arguments(layout: Layout, *, disable_userns: bool = True) -> list[str]:
+    """What follows `bwrap` and precedes the command."""
+    words = [*ISOLATION, *([DISABLE_USERNS] if disable_userns else []), *PRIVILEGES]
+    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for path in layout.sealed:
+        words += ["--tmpfs", path]
+    for path in layout.opened:
+        words += ["--ro-bind", path, path]
+    for path in sorted({*layout.writable, *layout.pinned}, key=lambda path: (path.count("/"), path)):
+        words += ["--bind", path, path]
+    for path in layout.hidden_directories:
+        words += ["--tmpfs", path, "--remount-ro", path]
+    for path in (*layout.hidden_files, *layout.doors):
+        words += ["--ro-bind", "/dev/null", path]
+    for name in VARIABLES:
+        words += ["--unsetenv", name]
+    return [*words, "--chdir", layout.cwd]
+
+
+def joined(namespaces: tuple[str, str], nsenter: str) -> list[str]:
+    """How a command joins a user and a network namespace, given as paths, before bubblewrap makes the others."""
+    user, network = namespaces
+    return [nsenter, f"--user={user}", f"--net={network}", "--preserve-credentials", "--"]
+
+
+def holder(ready: Sequence[str], info: int, *, loopback: bool) -> list[str]:
+    """The process that makes the shared namespaces: it runs `ready`, and `info` is where its number is written.
+
+    bubblewrap brings up the loopback of a network it makes; taking it down again needs one capability, in there.
+    """
+    words = ["--unshare-user", "--unshare-net", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    words += [] if loopback else ["--cap-add", "CAP_NET_ADMIN"]
+    return [*words, "--ro-bind", "/", "/", "--info-fd", str(info), "--", *ready]

@@ -1,0 +1,235 @@
+"""The local machine as an `Environment` whose commands are confined and whose file tools keep to the same rules (EN-8, EN-9).
+
+It is a `LocalEnvironment` that starts every command behind the walls: limits, process groups, the watchdog and reading on
+demand are those of any command. What cannot be confined does not run: there is no way in here that leads around the walls.
+
+A directory is what it was when it was first worked in. A confined command may write beside it, in a temporary directory for
+example, and could put a link in its place; followed, the link would open another directory to the next command.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from lmx_core.environment import confine
+from lmx_core.environment.base import Changed, Failed, FileChange, FileError
+from lmx_core.environment.local import LocalEnvironment
+from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt
+from lmx_core.environment.sandbox.namespace import Namespace
+from lmx_core.environment.sandbox.policy import (
+    HIDDEN,
+    Layout,
+    Policy,
+    expanded,
+    hidden_paths,
+    hides,
+    layout,
+    unconfinable,
+    within,
+)
+from lmx_core.errors import ConfigError, SandboxUnavailable
+
+Backend = Literal["auto", "bwrap", "seatbelt"]
+_OF_THE_SYSTEM = {"linux": "bwrap", "darwin": "seatbelt"}
+PROBE_SECONDS = 10
+
+
+class Sandbox(LocalEnvironment):
+    """Confined commands on this machine. Made by `Sandbox.new`, which tries it out."""
+
+    def __init__(self, policy: Policy, backend: str, inner: LocalEnvironment):
+        super().__init__(credentials=inner.credentials(), environ=inner.environ, clock=inner.clock)
+        self._allowed, self._backend = policy, backend
+        self._programs: dict[str, str] = {}
+        self._namespace: Namespace | None = None
+        self._nested = True  # whether bubblewrap knows how to forbid namespaces inside namespaces
+        self._roots: dict[str, tuple[str, tuple[int, int]]] = {}
+        self._doors: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"Sandbox({self._backend})"
+
+    @classmethod
+    def new(
+        cls,
+        *,
+        backend: Backend = "auto",
+        network: bool = False,
+        localhost: bool = True,
+        writable: Sequence[str | Path] = (),
+        hidden: Sequence[str | Path] = (),
+        inner: LocalEnvironment | None = None,
+        probe: bool = True,
+    ) -> Sandbox:
+        """Confinement as asked for, tried out with the options that commands will get unless `probe=False`.
+
+        `writable` and `hidden` are absolute paths or begin with `~`. `inner` is whose variables, credential policy and clock
+        commands get; None: a plain LocalEnvironment. `network=False` leaves a loopback of the commands' own, with
+        `localhost=False` not even that. Blocks for some tens of milliseconds.
+
+        Raises ConfigError for a wrong option, SandboxUnavailable where commands cannot be confined: nothing ever runs without.
+        """
+        inner = inner or LocalEnvironment()
+        home = inner.environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - a text, as the policy has it
+        policy = Policy(
+            home=os.path.realpath(home),
+            writable=_paths("writable", writable, home),
+            hidden=_paths("hidden", hidden, home),
+            network=network,
+            localhost=localhost,
+        )
+        made = cls(policy, _backend(backend), inner)
+        made._prepare()
+        if probe:
+            made._try_out()
+        return made
+
+    @staticmethod
+    def default_hidden() -> list[str]:
+        """What is hidden without being asked for, as far as it exists."""
+        return list(HIDDEN)
+
+    def sandboxed(self) -> bool:
+        return True
+
+    @property
+    def policy(self) -> Policy:
+        return self._allowed
+
+    # --- commands -------------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Finds the programs and makes the shared network."""
+        if self._backend == "seatbelt":
+            self._programs = {"sandbox-exec": seatbelt.PROGRAM}
+            return
+        for program in probe.INSTALL:
+            found = probe.find(program, self.environ.get("PATH", ""))
+            if found is None:
+                raise SandboxUnavailable(probe.missing(program))
+            self._programs[program] = found
+        self._nested = bwrap.DISABLE_USERNS in _help(self._programs["bwrap"])
+        self._doors = frozenset(doors.known(self.environ))
+        if not self._allowed.network:
+            try:
+                self._namespace = Namespace(self._programs["bwrap"], loopback=self._allowed.localhost)
+            except OSError as error:
+                raise SandboxUnavailable(probe.forbidden(str(error), probe.text_of)) from error
+
+    def _try_out(self) -> None:
+        """Runs a command that does nothing, with everything else as it will be."""
+        place = layout(self._allowed, "/tmp", self.environ, sockets=self._sockets("/tmp"))
+        argv = self._argv(place, ["/bin/sh", "-c", ":"])
+        try:
+            ran = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, cwd="/")
+            said = ran.stderr.decode("utf-8", "replace").strip() if ran.returncode else None
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said = str(error)
+        if said is not None:
+            raise SandboxUnavailable(probe.forbidden(said, probe.text_of))
+
+    def launch(self, argv: Sequence[str], cwd: Path) -> list[str] | Failed:
+        """The command behind the walls, or why it cannot be put there."""
+        root = self._root(cwd)
+        if isinstance(root, Failed):
+            return root
+        real = os.path.realpath(cwd)
+        if hides(hidden_paths(self._allowed), real):
+            return Failed(f"{cwd} is hidden from commands, so none can be run in it")
+        place = layout(self._allowed, root, self.environ, cwd=real, sockets=self._sockets(root))
+        return self._argv(place, argv)
+
+    def _argv(self, place: Layout, argv: Sequence[str]) -> list[str]:
+        if self._backend == "seatbelt":
+            return [self._programs["sandbox-exec"], "-p", seatbelt.profile(place), *argv]
+        confined = [self._programs["bwrap"], *bwrap.arguments(place, disable_userns=self._nested), "--", *argv]
+        if self._namespace is None:
+            return confined
+        return [*bwrap.joined(self._namespace.paths, self._programs["nsenter"]), *confined]
+
+    def _root(self, cwd: Path) -> str | Failed:
+        """The working directory that `cwd` is, or is inside of, as it was at first; else why no command may run there."""
+        asked, real = os.path.abspath(cwd), os.path.realpath(cwd)  # noqa: PTH100 - not resolved: the name as it was given
+        identity = _identity(real)
+        if identity is None:
+            return Failed(f"the working directory {cwd} does not exist")
+        for name, (known, then) in self._roots.items():
+            if within(asked, (name, known)):
+                if within(real, (known,)) and _identity(known) == then:
+                    return known
+                return Failed(f"{name} is not the directory any more that it was; start again in it to go on")
+        if unconfinable(real):
+            return Failed(f"commands in {cwd} cannot be confined; work in a directory below it")
+        self._roots[asked] = real, identity
+        return real
+
+    def _sockets(self, root: str) -> list[str]:
+        """Where programs outside listen. With the network on, new ones in the working directory are the commands' own."""
+        now = doors.known(self.environ)
+        if not self._allowed.network:
+            return now
+        return [path for path in now if path in self._doors or not within(os.path.realpath(path), (root,))]
+
+    # --- files ----------------------------------------------------------------------------------------------------------
+
+    def locate(self, cwd: Path, path: str, *, follow_last: bool = True) -> confine.Place | FileError:
+        """As outside, and what is hidden from commands is denied, judged by where a path really leads."""
+        place = super().locate(cwd, path, follow_last=follow_last)
+        if isinstance(place, FileError):
+            return place
+        if hides(hidden_paths(self._allowed), str(place.path)):
+            return FileError("permission_denied", path, f"permission denied: {path}")
+        return place
+
+    async def change_files(self, cwd: Path, changes: Sequence[FileChange]) -> Changed:
+        for change in changes:
+            denied = self.locate(cwd, change.path, follow_last=change.after is not None)
+            if isinstance(denied, FileError):
+                return Changed(denied)
+        return await super().change_files(cwd, changes)
+
+
+def _backend(asked: str) -> str:
+    here = _OF_THE_SYSTEM.get(sys.platform)
+    if asked not in ("auto", *_OF_THE_SYSTEM.values()):
+        raise ConfigError("backend= is auto, bwrap or seatbelt")
+    if here is None:
+        raise SandboxUnavailable("commands can be confined on Linux and macOS only")
+    if asked not in ("auto", here):
+        raise SandboxUnavailable(f"the backend {asked} does not exist on this system; auto is {here}")
+    return here
+
+
+def _paths(option: str, given: Sequence[str | Path], home: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigError(f"{option}= takes a list of paths")
+    paths = tuple(expanded(str(path), home) for path in given)
+    for path in paths:
+        if not path.startswith("/") or "\0" in path:
+            raise ConfigError(f"{option}= takes paths that are absolute or begin with ~")
+        if option == "writable" and unconfinable(os.path.realpath(path)):
+            raise ConfigError("writable= takes no directory of the kernel's, and not the whole machine")
+    return paths
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _help(program: str) -> str:
+    try:
+        ran = subprocess.run(
+            [program, "--help"], capture_output=True, text=True, errors="replace", timeout=PROBE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout + ran.stderr

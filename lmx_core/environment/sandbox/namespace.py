@@ -1,0 +1,91 @@
+"""The network that the commands of one environment share: a loopback of their own, and nothing else.
+
+A network for each command would be simpler, and a server started by one command could then not be reached from the next
+(cli.md 6). A process that holds the network open would have to be watched, restarted and ended. So a process makes it and
+ends; what keeps it is two open descriptors of this one, and the kernel takes it away when the last command and the host are
+gone, however they went.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+
+from lmx_core.environment.sandbox import bwrap
+
+_ECHO = ("/bin/cat",)
+_LOOPBACK_DOWN = """\
+import fcntl, socket, struct, sys
+flags = struct.pack("16sh", b"lo", 0)
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+    fcntl.ioctl(ours, 0x8914, flags)  # SIOCSIFFLAGS without IFF_UP
+sys.stdout.write(sys.stdin.read(1))
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+class Namespace:
+    """A user and a network namespace. Raises `OSError` with the tool's own words when it cannot be made."""
+
+    def __init__(self, program: str, *, loopback: bool):
+        ready = _ECHO if loopback else (sys.executable, "-I", "-S", "-c", _LOOPBACK_DOWN)
+        self._descriptors = _made(lambda info: [program, *bwrap.holder(ready, info, loopback=loopback)])
+        weakref.finalize(self, _close, self._descriptors)
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """Where a child process finds the user and the network namespace. They are not inherited by anything."""
+        user, network = self._descriptors
+        return f"/proc/{os.getpid()}/fd/{user}", f"/proc/{os.getpid()}/fd/{network}"
+
+
+def _made(argv: Callable[[int], list[str]]) -> tuple[int, int]:
+    read, write = os.pipe()
+    try:
+        process = subprocess.Popen(
+            argv(write),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            env={},
+            pass_fds=[write],
+        )
+    finally:
+        os.close(write)
+    with process, os.fdopen(read, "rb") as info:
+        try:
+            return _opened(process, info.fileno())
+        finally:
+            process.kill()
+
+
+def _opened(process: subprocess.Popen[bytes], info: int) -> tuple[int, int]:
+    """The namespaces of bubblewrap's child, once it answers: before, they are not set up."""
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    try:
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        answered = process.stdout.read(1)
+    except BrokenPipeError:
+        answered = b""
+    if not answered:
+        process.kill()
+        raise OSError(process.stderr.read().decode("utf-8", "replace").strip() or "it ended without a word")
+    child = json.loads(os.read(info, 4_096))["child-pid"]  # written in pieces, and whole before the child runs
+    user = os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return user, os.open(f"/proc/{child}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        os.close(user)
+        raise
+
+
+def _close(descriptors: tuple[int, int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
