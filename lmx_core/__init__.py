@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import TranscriptUnreadable as TranscriptUnreadable
     from lmx_core.errors import UnknownCall as UnknownCall
     from lmx_core.errors import UnknownEntry as UnknownEntry
+    from lmx_core.errors import UnknownTask as UnknownTask
     from lmx_core.errors import UnknownTools as UnknownTools
     from lmx_core.errors import UnsafeFork as UnsafeFork
     from lmx_core.errors import UnsupportedEffort as UnsupportedEffort
@@ -118,7 +119,7 @@ _HOME = {
         "SandboxUnavailable "
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
-        "HookDenied HookFailed UnknownCall InvalidAnswer AlreadySent NothingToDo NothingToRetry "
+        "HookDenied HookFailed UnknownCall UnknownTask InvalidAnswer AlreadySent NothingToDo NothingToRetry "
         "UnknownTools ToolsDisallowed InvalidModel UnsupportedEffort CompactionFailed RefreshFailed Conflict "
         "DocumentTooLarge BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
     ),

@@ -15,8 +15,8 @@
     ├── AmbiguousSession   UnknownEntry   UnsafeFork
     ├── Busy   Cancelled   HookDenied   HookFailed   UnknownCall   InvalidAnswer   AlreadySent
     ├── NothingToDo   NothingToRetry   UnknownTools   ToolsDisallowed   InvalidModel   UnsupportedEffort
-    ├── CompactionFailed   RefreshFailed   BudgetExceeded   Conflict   DocumentTooLarge
-    └── AwaitTimeout   SnapshotTimeout   SessionDown
+    ├── CompactionFailed   RefreshFailed   BudgetExceeded   Conflict   DocumentTooLarge   UndoRefused
+    └── AwaitTimeout   SnapshotTimeout   SessionDown   UnknownTask
 
 There are two kinds: what the model hears (`ToolError`, and the results made from it) and what stops a turn (a `Failure`,
 which is data: it is carried in events and entries and never raised out of a provider). Everything else is a host's mistake.
@@ -164,6 +164,17 @@ class UnknownCall(LmxError):
     def __init__(self, call_id: str):
         super().__init__(f"no call {call_id!r} is waiting for an answer")
         self.call_id = call_id
+
+
+class UnknownTask(LmxError):
+    """The session has no background command of this id: it never had, it died with its process, or it ended long ago."""
+
+    def __init__(self, task_id: str):
+        super().__init__(
+            f"this session has no background command {task_id!r}. One ends with its session, is not brought back when the "
+            "session is resumed, and can be asked about for an hour after its end"
+        )
+        self.task_id = task_id
 
 
 class InvalidAnswer(LmxError):

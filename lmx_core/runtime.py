@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Never, TypeVar
 
+from lmx_core.background.registry import Registry
 from lmx_core.clock import Clock, SystemClock, deadline
 from lmx_core.errors import ConfigError, for_log
 from lmx_core.options import UNSET, UnsetType, refuse_unknown
@@ -60,6 +61,7 @@ class Runtime:
         self._limits_all = provider_limiter is not UNSET
         self._make_admission = maker({} if provider_limiter is UNSET else provider_limiter, clock)
         self._admission: Admission | None = None
+        self._background = Registry(self.spawn)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sessions: dict[Session, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -77,6 +79,11 @@ class Runtime:
         """What requests to providers pass: what the mount chose (AD-1). None for no limit, and while it is not mounted."""
         return self._admission
 
+    @property
+    def background(self) -> Registry:
+        """The background commands of its sessions; `lmx_core.background` is how a host uses them."""
+        return self._background
+
     async def start(self) -> Runtime:
         """Mounts it. Raises ConfigError when the name is taken."""
         if self._loop is None and self.name in _mounted:
@@ -89,7 +96,9 @@ class Runtime:
         return self
 
     async def stop(self, timeout_ms: float = 10_000) -> None:
-        """Stops the sessions, each with its `session_end` hooks and its lock released, then whatever is left. Idempotent."""
+        """Stops the sessions, each with its `session_end` hooks, its background commands ended and its lock released, then
+        whatever is left. Idempotent.
+        """
         if self._loop is None:
             return
         self.check_loop()
@@ -99,6 +108,7 @@ class Runtime:
                 await asyncio.gather(*stops, return_exceptions=True)
         except TimeoutError:
             log.warning("runtime %s: sessions did not stop in time and are ended", self.name)
+        await self._background.stop()
         await self._end_tasks()
         _mounted.pop(self.name, None)
         self._loop = self._admission = None
@@ -133,6 +143,7 @@ class Runtime:
     def adopt(self, actor: Actor) -> Session:
         """Starts a session's task and keeps its handle until the session has ended (ST-4)."""
         session = actor.handle = Session(actor)
+        self._background.open(actor.id)
         task = self.spawn(actor.live(), kind="session", id=actor.id)
         self._sessions[session] = task
         task.add_done_callback(lambda ended: self._session_ended(session, ended))
@@ -147,7 +158,14 @@ class Runtime:
     def mount(self, clock: Clock) -> Mount:
         """What a session that lives in this clock's time gets from it."""
         admission = self._admission if self._limits_all or _is_same_time(clock, self.clock) else None
-        return Mount(name=self.name, spawn=self.spawn, telemetry=self.telemetry, admission=admission, runtime=self)
+        return Mount(
+            name=self.name,
+            spawn=self.spawn,
+            telemetry=self.telemetry,
+            admission=admission,
+            background=self._background,
+            runtime=self,
+        )
 
 
 def _refuse(unknown: Mapping[str, Any]) -> None:

@@ -1,17 +1,30 @@
-"""`bash`: runs a command through the environment and says how it ended, whatever it did (BA-1 to BA-4).
+"""`bash`: runs a command through the environment and says how it ended, whatever it did (BA-1 to BA-5).
 
 A status other than 0 is news for the model and not a failure of the tool; reported as an error it would look the same as a
-shell that never started.
+shell that never started. What it says of background commands is `background.py`.
 """
 
 from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
+from lmx_core.background import DEFAULT_LIFETIME_MS, MAX_LIFETIME_MS
+from lmx_core.builtin import background
+from lmx_core.builtin.runner import Runner, by_runner
 from lmx_core.calls import Chunk, Effects, Result, Runtime, ToolContext
-from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES, Data, Exit, Failed, OutputLimit, TimedOut, closing
+from lmx_core.clock import FOREVER
+from lmx_core.environment.base import (
+    MAX_COMMAND_OUTPUT_BYTES,
+    Data,
+    Exit,
+    Failed,
+    OutputLimit,
+    RunEvent,
+    TimedOut,
+    closing,
+)
 from lmx_core.errors import ToolError
 from lmx_core.tools.plain import Plain
 
@@ -30,13 +43,16 @@ NON_INTERACTIVE = (
 class Bash:
     """Streams the output; the last line says the ending unless it is a plain success. `structured_content` has it typed:
     `ending` is `exited` (`exit_status`), `timed_out` (`timeout_ms`) or `output_limit` (`max_output_bytes`); `ended` and
-    `left` name background processes.
+    `left` name background processes. Of a background command it has a `background.Snapshot`, with `task_id`.
+
+    With `runner` the host runs the commands instead of the environment (BA-5). Time limit, clean text and bounds stay the
+    same; a call that is given up cancels the runner, and a sync one is left behind in its thread.
     """
 
     name = "bash"
     description = (
-        "Run a shell command in the working directory. No terminal, no input. Processes it leaves in the background are "
-        "ended with it."
+        "Run a shell command in the working directory. No terminal, no input. Processes left behind are ended with it: "
+        "start servers and long jobs with background, and use the task_id you get."
     )
     schema = {  # noqa: RUF012 - a constant; the protocol asks for an attribute
         "type": "object",
@@ -48,8 +64,22 @@ class Bash:
                 "maximum": MAX_TIMEOUT_MS,
                 "description": f"Default {DEFAULT_TIMEOUT_MS}",
             },
+            "background": {"type": "boolean", "description": "Return a task_id at once"},
+            "background_timeout_ms": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_LIFETIME_MS,
+                "description": f"Default {DEFAULT_LIFETIME_MS}",
+            },
+            "task_id": {"type": "string", "description": "Instead of command: its new output"},
+            "wait_ms": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_TIMEOUT_MS,
+                "description": "Wait up to this for the task to end",
+            },
+            "cancel": {"type": "boolean", "description": "Stop the task"},
         },
-        "required": ["command"],
         "additionalProperties": False,
     }
     metadata = {  # noqa: RUF012 - as above
@@ -58,31 +88,75 @@ class Bash:
         "runtime": Runtime(timeout_ms=MAX_TIMEOUT_MS, max_output_bytes=30_000),
     }
 
+    def __init__(self, runner: Runner | None = None):
+        self._runner = runner
+
     async def run(self, args: dict[str, Any], context: ToolContext) -> AsyncIterator[Chunk]:
-        command = args["command"]
-        if not command.strip():
-            raise ToolError("The command is empty.")
-        asked = args.get("timeout_ms", DEFAULT_TIMEOUT_MS)
+        _check(args)
+        asked_wait = args.get("wait_ms", 0)
+        wait = min(asked_wait, allowed_ms(context.deadline_ms))
+        if "task_id" in args:
+            cancel = bool(args.get("cancel"))
+            yield await background.look(args["task_id"], context, wait_ms=wait, asked_ms=asked_wait, cancel=cancel)
+            return
+        command: str = args["command"]
+        if args.get("background"):
+            lifetime = args.get("background_timeout_ms", DEFAULT_LIFETIME_MS)
+            yield await background.start(command, self._events(command, context, lifetime, FOREVER), wait, context)
+        else:
+            async with closing(self._foreground(command, args.get("timeout_ms", DEFAULT_TIMEOUT_MS), context)) as said:
+                async for chunk in said:
+                    yield chunk
+
+    async def _foreground(self, command: str, asked: float, context: ToolContext) -> AsyncIterator[Chunk]:
         timeout_ms = min(asked, allowed_ms(context.deadline_ms))
         ending: Exit | TimedOut | OutputLimit | Failed | None = None
         written = _Written()
-        events = context.environment.run(command, cwd=context.cwd, timeout_ms=timeout_ms, env=NON_INTERACTIVE)
-        async with closing(events):
+        async with closing(self._events(command, context, timeout_ms, MAX_COMMAND_OUTPUT_BYTES)) as events:
             async for event in events:
                 if not isinstance(event, Data):
                     ending = event
                     break
                 yield written.piece(event.data)
                 if written.bytes > MAX_COMMAND_OUTPUT_BYTES:
-                    ending = OutputLimit(
-                        MAX_COMMAND_OUTPUT_BYTES
-                    )  # bytes that are no text grow when they are spelled out
+                    # bytes that are no text grow when they are spelled out
+                    ending = OutputLimit(MAX_COMMAND_OUTPUT_BYTES)
                     break
         yield written.rest()
         if ending is None or isinstance(ending, Failed):
             raise ToolError(ending.reason if ending else "The environment did not say how the command ended.")
-        yield written.notes(_notes(ending, asked, silent=not written.anything))
+        notes = [*_notes(ending, asked, silent=not written.anything), *background.news(context)]
+        yield written.notes(notes)
         yield Result(structured_content=_typed(ending))
+
+    def _events(
+        self, command: str, context: ToolContext, timeout_ms: float, max_output_bytes: float
+    ) -> AsyncIterator[RunEvent]:
+        """How a command runs, in front of the model or behind it."""
+        if self._runner is not None:
+            return by_runner(self._runner, command, context.cwd, context.clock, timeout_ms, max_output_bytes)
+        return cast(
+            AsyncIterator[RunEvent],
+            context.environment.run(
+                command,
+                cwd=context.cwd,
+                timeout_ms=timeout_ms,
+                env=NON_INTERACTIVE,
+                max_output_bytes=max_output_bytes,
+            ),
+        )
+
+
+def _check(args: dict[str, Any]) -> None:
+    """Exactly one of command and task_id (BA-4). What is null or empty is not there any more."""
+    if "command" in args and "task_id" in args:
+        raise ToolError("Give either command, to start one, or task_id, for one that runs in the background, not both.")
+    if "command" not in args and "task_id" not in args:
+        raise ToolError("Give a command to run, or the task_id of one that runs in the background.")
+    if "command" in args and not args["command"].strip():
+        raise ToolError("The command is empty.")
+    if "command" in args and args.get("cancel"):
+        raise ToolError("Only a background command can be cancelled: give its task_id instead of a command.")
 
 
 class _Written:
@@ -129,7 +203,10 @@ def _notes(ending: Exit | TimedOut | OutputLimit, asked: float, *, silent: bool)
         case TimedOut(ms):
             yield f"[timed out after {ms:,.0f} ms: the command and its process group were ended{_limit(ms, asked)}]"
         case OutputLimit(limit):
-            yield f"[ended after {limit:,.0f} bytes of output]"
+            yield (
+                f"[ended after {limit:,.0f} bytes of output, the most a command may write{_written(ending)}. Send longer "
+                "output to a file, or run it in the background]"
+            )
     if ending.left:
         yield f"[still running in a session of their own, no longer read: {'; '.join(ending.left)}]"
 
@@ -137,9 +214,11 @@ def _notes(ending: Exit | TimedOut | OutputLimit, asked: float, *, silent: bool)
 def _limit(ms: float, asked: float) -> str:
     if ms >= asked:
         return ""
-    return (
-        f"; the session allows no more than this, {asked:,.0f} ms were asked for. Split the work into shorter commands"
-    )
+    return f"; the session allows no more than this, {asked:,.0f} ms were asked for. Run longer work in the background"
+
+
+def _written(limit: OutputLimit) -> str:
+    return "" if limit.written is None else f"; it had written {limit.written:,}"
 
 
 def _signal(status: int) -> str:
@@ -160,4 +239,6 @@ def _typed(ending: Exit | TimedOut | OutputLimit) -> dict[str, Any]:
             typed = {"ending": "timed_out", "timeout_ms": int(ms)}
         case OutputLimit(limit):
             typed = {"ending": "output_limit", "max_output_bytes": int(limit)}
+            if ending.written is not None:
+                typed["output_bytes"] = ending.written
     return typed | ({"left": list(ending.left)} if ending.left else {})

@@ -107,10 +107,14 @@ class TimedOut(msgspec.Struct, frozen=True):
 
 
 class OutputLimit(msgspec.Struct, frozen=True):
-    """The command wrote more than `bytes` and was ended. What came before was given as `Data`."""
+    """The command wrote more than `bytes` and was ended. What came before was given as `Data`.
+
+    `written` is all that it had written by its end, where the environment can tell: what was not read is counted too.
+    """
 
     bytes: float
     left: tuple[str, ...] = ()
+    written: int | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):

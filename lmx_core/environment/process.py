@@ -112,6 +112,13 @@ class Child:
         self.eof = not data
         return data or None
 
+    def drain(self) -> int:
+        """Throws away what nobody will read, at most what a pipe holds, and says how many bytes it was."""
+        dropped = 0
+        while dropped < PIPE_BYTES and (data := self.read()) is not None:
+            dropped += len(data)
+        return dropped
+
     async def something(self) -> None:
         """Returns when output may be readable, the shell may have ended, or `wake` was called."""
         if not self.eof:
@@ -303,7 +310,8 @@ async def _events(
         yield Data(_within(data, count, max_output_bytes))
         if count > max_output_bytes:
             await child.end()
-            yield OutputLimit(max_output_bytes, left=await child.holders())
+            count += child.drain()
+            yield OutputLimit(max_output_bytes, await child.holders(), count)
             return
         await (child.rest(FLOOD_REST_MS) if count > FLOOD_BYTES else asyncio.sleep(0))
     timed_out = overdue.fired  # after this the shell has ended by itself, however long its background takes
@@ -321,7 +329,7 @@ async def _events(
     if timed_out:
         yield TimedOut(timeout_ms, left)
     elif count > max_output_bytes:
-        yield OutputLimit(max_output_bytes, left)
+        yield OutputLimit(max_output_bytes, left, count + child.drain())
     elif child.status is None:
         yield Failed("the command ended, but another part of this program collected its exit status")
     else:

@@ -49,12 +49,20 @@ def act_of(call: ToolCall, descriptor: Descriptor | None, confine: Confine | Non
     kinds = frozenset(effects.resource_types)
     if not mcp and (effects.effect in _READING or (kinds and all(map(_of_the_session, kinds)))):
         return Act("read", f"{name} only reads")
+    if _own_task(call, descriptor):
+        return Act("read", f"{name} only looks at, or stops, a background command that was allowed when it began")
     if not mcp and effects.effect == "write" and kinds and kinds <= _FILES:
         return _edit(call, descriptor, confine)
     what = f"{name} {_DOES.get(effects.effect, 'does not say what it does')}"
     if not mcp and effects.effect in ("write", "arbitrary") and kinds and kinds <= _MACHINE:
         return Act("confined", what)
     return Act("other", what)
+
+
+def _own_task(call: ToolCall, descriptor: Descriptor) -> bool:
+    """Whether this is `bash` about a background command of its own session, and runs nothing."""
+    ours = descriptor.identity.canonical_name == "builtin/bash" and descriptor.origin.get("type") == "built_in"
+    return ours and bool(call.arguments.get("task_id")) and not call.arguments.get("command")
 
 
 def _of_the_session(resource: str) -> bool:

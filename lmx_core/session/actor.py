@@ -218,7 +218,7 @@ class Actor:
                 message.fail(down)
 
     async def _clean_up(self) -> None:
-        """Cancels all work and waits until it has ended; work that will not end is left to the runtime."""
+        """Cancels all work, then ends the background commands; work that will not end is left to the runtime."""
         self._watchers.forget()
         for ticket in self._in_flight:
             ticket.abandon()
@@ -230,6 +230,7 @@ class Actor:
             else:
                 message.fail(SessionDown(str(self.down)))
         late.cancel()
+        await self.mount.background.close(self.id)
 
     # -- its inbox
 

@@ -39,6 +39,11 @@ class Plain:
         self._sequence = ""
         self._line = ""
 
+    @property
+    def held(self) -> str:
+        """The line that is still being written, as a terminal would show it now."""
+        return _last_state(self._line.removesuffix("\r"))
+
     def feed(self, data: bytes) -> str:
         return self._take(self._decoder.decode(data))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from lmx_core.background.registry import Registry
 from lmx_core.builtin import REGISTRY, default_tools
 from lmx_core.calls import Descriptor, Tool
 from lmx_core.environment.base import Environment
@@ -25,14 +26,15 @@ from lmx_core.transcript.audit import recordable
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session gets from the runtime it lives in: its name, how to start a task, whom to tell what happens, and the
-    runtime itself for hooks.
+    """What a session gets from the runtime it lives in: its name, how to start a task, whom to tell what happens, who
+    owns its background commands, and the runtime itself for hooks.
     """
 
     name: str
     spawn: Spawn
     telemetry: Telemetry
     admission: Admission | None
+    background: Registry
     runtime: Any
 
     def limits(
