@@ -11,10 +11,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lmx_core.errors import ConfigError
 from lmx_core.providers.litellm.known import AMBIENT
-from lmx_core.providers.litellm.process import Worker
+
+if TYPE_CHECKING:
+    from lmx_core.providers.litellm.process import Worker
 
 MISSING = "litellm is not installed: pip install 'lmx[litellm]'"
 
@@ -69,6 +72,8 @@ def acquire(environ: Mapping[str, str], holder: object) -> Worker:
         if worker is None or not worker.alive:
             if not installed():
                 raise ConfigError(MISSING)
+            from lmx_core.providers.litellm.process import Worker  # what starts processes is paid for by who needs one
+
             worker = _WORKERS[key] = Worker(environ)
         worker.holders.add(holder)
         return worker
