@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import ToolsDisallowed as ToolsDisallowed
     from lmx_core.errors import TranscriptNotFound as TranscriptNotFound
     from lmx_core.errors import TranscriptUnreadable as TranscriptUnreadable
+    from lmx_core.errors import UndoRefused as UndoRefused
     from lmx_core.errors import UnknownCall as UnknownCall
     from lmx_core.errors import UnknownEntry as UnknownEntry
     from lmx_core.errors import UnknownTask as UnknownTask
@@ -121,7 +122,7 @@ _HOME = {
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall UnknownTask InvalidAnswer AlreadySent NothingToDo NothingToRetry "
         "UnknownTools ToolsDisallowed InvalidModel UnsupportedEffort CompactionFailed RefreshFailed Conflict "
-        "DocumentTooLarge BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
+        "DocumentTooLarge UndoRefused BudgetExceeded AwaitTimeout SnapshotTimeout SessionDown Failure"
     ),
     "lmx_core.clock": "FOREVER Clock SystemClock ManualClock",
     "lmx_core.usage": "Usage",

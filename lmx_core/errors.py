@@ -192,6 +192,21 @@ class NothingToDo(LmxError):
     """The operation would change nothing."""
 
 
+class UndoRefused(LmxError):
+    """Nothing was put back (CK-4). `code` is `nothing_to_undo`, `nothing_to_redo`, `still_recording` or `unwritable`."""
+
+    _WORDS = {  # noqa: RUF012 - a constant
+        "nothing_to_undo": "there is nothing to undo: this session has changed no file that is not undone already",
+        "nothing_to_redo": "there is nothing to redo: nothing was undone since the session last changed a file",
+        "still_recording": "a call of this session is still running, or being recorded; try again when it is over",
+        "unwritable": "nothing was put back: what is done cannot be written down",
+    }
+
+    def __init__(self, code: str, detail: str = ""):
+        super().__init__(f"{self._WORDS[code]} ({detail})" if detail else self._WORDS[code])
+        self.code = code
+
+
 class NothingToRetry(LmxError):
     """The conversation does not end in a provider's failure."""
 

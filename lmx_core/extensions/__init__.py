@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Checkpoints": "checkpoints",
     "Continuation": "continuation",
     "EnvironmentContext": "environment_context",
     "Permissions": "permissions",
@@ -18,7 +19,7 @@ _HOME = {
     "coding": "recipe",
 }
 
-__all__ = ["Continuation", "EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
+__all__ = ["Checkpoints", "Continuation", "EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
 
 
 def __getattr__(name: str) -> Any:

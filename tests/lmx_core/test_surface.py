@@ -24,7 +24,7 @@ PUBLIC = """
     ManualClock MemoryStore Messages NothingToDo NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request
     Result Rewrite Runtime SQLiteStore Sandbox SandboxUnavailable Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout StandardCompaction
     Store StoreError StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolStatus
-    ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UnknownCall UnknownEntry UnknownTask UnknownTools UnsafeFork
+    ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET UndoRefused UnknownCall UnknownEntry UnknownTask UnknownTools UnsafeFork
     UnsupportedEffort Usage assemble default_tools diff explain fork parse_spec replay_request resume_session run
     run_in_thread search_tools start_session
 """.split()

@@ -10,6 +10,7 @@ import lmx_core
 ROOT = Path(__file__).parents[2]
 
 SUBMODULES = {
+    "lmx_core.checkpoints",
     "lmx_core.clock",
     "lmx_core.errors",
     "lmx_core.events",

@@ -1,0 +1,108 @@
+"""Decides what an undo does to each path, and what it leaves: nothing is changed here.
+
+The changes of a path are walked backwards from what is there now. A step that does not end in what is there was followed by
+somebody else's, which is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmx_core.checkpoints import tree as trees
+from lmx_core.checkpoints.files import Change, Save, State, at
+from lmx_core.checkpoints.journal import Story
+from lmx_core.checkpoints.record import MAX_FILE_BYTES
+
+Chain = list[tuple[State, State, bool]]
+"""The steps of one path, the newest first: what was there before, what after, and whether somebody else may have done it."""
+
+Chains = dict[tuple[bytes, bytes], Chain]
+"""By root and path."""
+
+CHANGED = "it was changed since"
+BETWEEN = "somebody else changed it in between"
+UNSURE = "lmx did not see it change, so it may be somebody else's"
+UNKEPT = "its content was not kept: it is too large, ignored or not readable"
+IGNORED = "it is an ignored folder, so what is in it was not recorded"
+REPOSITORY = "it is another repository, so what is in it was not recorded"
+SPECIAL = "it is no file, folder or link"
+
+
+def chains_of(turns: Sequence[Story]) -> Chains:
+    """What these turns, the newest first, did to each path."""
+    found: Chains = {}
+    for turn in turns:
+        for step in reversed(turn.steps):
+            for change in step.changes:
+                chain = found.setdefault((step.opened.root, change.path), [])
+                chain.append((change.before, change.after, step.uncertain))
+    return found
+
+
+class Plan:
+    """What is to be done below `root`: `changes`, from what is there now to what it is put back to.
+
+    `conflicts`, `unrestorable` and `uncertain` say why a path is left, or not put back all the way. `done` is for who carries
+    it out. What is there now goes to `save` before anything may be overwritten.
+    """
+
+    def __init__(self, root: bytes, chains: dict[bytes, Chain], *, force: bool, save: Save | None):
+        self.root, self._force, self._save = root, force, save
+        self.changes: list[Change] = []
+        self.done: list[Change] = []
+        self.now: dict[bytes, State] = {}
+        self.conflicts: dict[bytes, str] = {}
+        self.unrestorable: dict[bytes, str] = {}
+        self.uncertain: dict[bytes, str] = {}
+        for path in sorted(chains):
+            self._path(path, chains[path])
+
+    def left(self) -> list[bytes]:
+        """The paths that are not as they were before."""
+        return sorted({*self.conflicts, *self.unrestorable, *self.uncertain})
+
+    def _path(self, path: bytes, chain: Chain) -> None:
+        try:
+            now = self.now[path] = at(self.root, path, max_bytes=MAX_FILE_BYTES, save=self._save)
+        except FileNotFoundError:
+            self.unrestorable[path] = "the folder it was in is not there"
+            return
+        except OSError as error:
+            self.unrestorable[path] = (error.strerror or "it cannot be read").lower()
+            return
+        target = now
+        for before, after, unsure in chain:
+            if self._same(path, target, before):
+                continue
+            if (why := _unknown(before) or _unknown(after)) is not None:
+                self.unrestorable[path] = why
+                break
+            if not self._same(path, target, after) and not self._force:
+                self.conflicts[path] = CHANGED if target is now else BETWEEN
+                break
+            if unsure and not self._force:
+                self.uncertain[path] = UNSURE
+                break
+            target = before
+        if target is now:
+            return
+        if not now.known:  # it could not be done again
+            self.unrestorable[path] = SPECIAL if now.kind == "other" else UNKEPT
+        else:
+            self.changes.append(Change(path, now, target))
+
+    def _same(self, path: bytes, there: State, then: State) -> bool:
+        """Whether a state is the one that was recorded, by size and time where its content was not read."""
+        if there == then or there is not self.now[path] or then.kind != "file" or then.known or there.kind != "file":
+            return there == then
+        return at(self.root, path, max_bytes=-1) == then
+
+
+def _unknown(state: State) -> str | None:
+    if state == trees.IGNORED:
+        return IGNORED
+    if state == trees.REPOSITORY:
+        return REPOSITORY
+    if state.kind == "other":
+        return SPECIAL
+    return None if state.known else UNKEPT

@@ -1,0 +1,198 @@
+"""Records what the calls of a session change, so that it can be taken back: what `Undo` reads is written here (CK-1, CK-2).
+
+Each call that may change a file is bracketed: looked at before it runs, when everything has been allowed, and when it is over,
+after the hooks that come behind it. A file tool names its paths, so only those are looked at; of anything else the whole tree
+is. What happens on other machines is noted as not recorded. Recording never stops a call: what cannot be recorded is logged,
+and an undo says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmx_core.calls import Descriptor, ToolCall
+from lmx_core.checkpoints.files import private_directory
+from lmx_core.checkpoints.journal import Busy, Places, PutBack
+from lmx_core.checkpoints.record import MAX_FILE_BYTES, Recorder
+from lmx_core.environment.base import FileError
+from lmx_core.errors import ExtensionRefused
+from lmx_core.harness.harness import Harness
+from lmx_core.hooks.base import HookContext
+from lmx_core.permissions.effects import act_of
+from lmx_core.tasks import run_in_thread
+from lmx_core.verdict import Allow, Rewrite
+
+log = logging.getLogger("lmx_core")
+
+NOTE = "[lmx undo]"
+_AT_THE_END_S = 5.0
+_NAMED = 20
+_PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+
+
+class Checkpoints:
+    """Records under `dir`, a place that commands cannot write to. Raises ExtensionRefused where it cannot be made.
+
+    `commands` False records file tools only. A file larger than `max_file_bytes` is named as changed and cannot be put back.
+    `avoid` are directories never looked at, such as where a host keeps its own files inside a work tree.
+    """
+
+    def __init__(
+        self,
+        dir: str | Path,
+        *,
+        commands: bool = True,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        avoid: Sequence[str | Path] = (),
+    ):
+        self.directory, self._commands, self._max_file_bytes = Path(dir), commands, max_file_bytes
+        self._avoid = [Path(path) for path in avoid]
+        self._recorders: dict[str, Recorder] = {}
+        try:
+            private_directory(self.directory)
+        except OSError as error:
+            raise ExtensionRefused(f"{self.directory} cannot be made: {error.strerror}") from error
+
+    def apply(self, harness: Harness) -> Harness:
+        return harness.append_hooks(
+            [("user_prompt", self._prompt), ("around_tool_call", self._around), ("session_end", self._ended)]
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {"commands": self._commands, "max_file_bytes": self._max_file_bytes}
+
+    def _recorder(self, context: HookContext) -> Recorder | None:
+        """The recorder of the session; None where a tool is called without one."""
+        id = context.session_id
+        if id is None:
+            return None
+        if id not in self._recorders:
+            self._recorders[id] = Recorder(
+                Places(self.directory, id),
+                context.cwd,
+                commands=self._commands,
+                max_file_bytes=self._max_file_bytes,
+                avoid=self._avoid,
+            )
+        return self._recorders[id]
+
+    def _prompt(self, text: str, context: HookContext) -> Allow | Rewrite:
+        """A new turn. What was put back since the last one is told with it, or the model would work from memory (EVT-5)."""
+        recorder = None if context.aside is not None else self._recorder(context)
+        if recorder is None:
+            return Allow()
+        try:
+            untold = recorder.begin_turn(text)
+        except OSError as error:
+            log.warning("this turn cannot be undone: its checkpoints cannot be written (%s)", type(error).__name__)
+            return Allow()
+        return Rewrite(f"{text}\n\n{told(untold)}") if untold else Allow()
+
+    async def _around(self, call: ToolCall, context: HookContext) -> Callable[[], None] | None:
+        recorder = self._recorder(context)
+        if recorder is None or (begin := _look(recorder, call, context)) is None:
+            return None
+        bracket = _Bracket(begin)
+        try:
+            await run_in_thread(bracket.begin)
+        except asyncio.CancelledError:
+            bracket.end()
+            raise
+        except (OSError, Busy) as error:
+            log.warning("what a call of %s changes is not recorded (%s)", call.name, type(error).__name__)
+            return None
+        return bracket.end
+
+    async def _ended(self, reason: str, context: HookContext) -> None:
+        recorder = self._recorders.pop(context.session_id or "", None)
+        if recorder is not None and not await run_in_thread(recorder.wait, _AT_THE_END_S):
+            log.warning("the last call of the session was not recorded to its end")
+
+
+class _Bracket:
+    """A recording that is begun in a thread and may be given up meanwhile: then it ends as soon as it has begun."""
+
+    def __init__(self, begin: Callable[[], Callable[[], None]]):
+        self._begin, self._lock = begin, threading.Lock()
+        self._end: Callable[[], None] | None = None
+        self._over = False
+
+    def begin(self) -> None:
+        end = self._begin()
+        with self._lock:
+            self._end = end
+            if not self._over:
+                return
+        end()
+
+    def end(self) -> None:
+        with self._lock:
+            over, self._over = self._over, True
+            end = self._end
+        if end is not None and not over:
+            end()
+
+
+def _look(recorder: Recorder, call: ToolCall, context: HookContext) -> Callable[[], Callable[[], None]] | None:
+    """How to record the call, as something that blocks; None for one that changes no file here."""
+    descriptor, confined = context.tool_descriptor, getattr(context.environment, "confined", None)
+    sentence = _not_recorded(call, descriptor, confined is not None)
+    if sentence is not None:
+        return lambda: _noted(recorder, call, sentence)
+    if _only_looks(call, descriptor):
+        recorder.warm()
+        return None
+    named = _named_paths(call, descriptor)
+    found = [confined(context.cwd, path) for path in named] if confined is not None else []
+    paths = None if not named else [path for path in found if not isinstance(path, FileError)]
+    what = call.arguments.get("command") or ", ".join(named) or call.name
+    return lambda: recorder.begin(call.id, call.name, str(what), paths)
+
+
+def _noted(recorder: Recorder, call: ToolCall, sentence: str) -> Callable[[], None]:
+    recorder.note(call.name, sentence)
+    return lambda: None
+
+
+def _not_recorded(call: ToolCall, descriptor: Descriptor | None, local: bool) -> str | None:
+    """Why nothing is known of what a call changes, in a sentence; None where it can be looked at."""
+    if _only_looks(call, descriptor):
+        return None
+    if descriptor is not None and descriptor.origin.get("type") == "mcp":
+        return f"{call.name} belongs to an MCP server, so what it changed is not recorded"
+    return None if local else f"{call.name} worked on another machine, so what it changed is not recorded"
+
+
+def _only_looks(call: ToolCall, descriptor: Descriptor | None) -> bool:
+    """Whether a call changes nothing on this machine."""
+    return act_of(call, descriptor, None).kind == "read" or (
+        descriptor is not None and descriptor.origin.get("type") != "mcp" and descriptor.effects.effect == "external"
+    )
+
+
+def _named_paths(call: ToolCall, descriptor: Descriptor | None) -> list[str]:
+    """The paths a built-in file tool is going to change, as the model wrote them; [] for any other tool."""
+    if descriptor is None or descriptor.origin.get("type") != "built_in" or descriptor.effects.effect != "write":
+        return []
+    path = call.arguments.get("path")
+    if isinstance(path, str):
+        return [path]
+    return [found for text in call.arguments.values() if isinstance(text, str) for found in _PATCHED.findall(text)]
+
+
+def told(put_back: Sequence[PutBack]) -> str:
+    """What the model must know of what was put back since it last looked."""
+    paths = dict.fromkeys(change.path for item in put_back for part in item.parts for change in part.changes)
+    names = [path.decode("utf-8", "replace") for path in paths]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    what = f"{', '.join(names[:_NAMED])}{more}" if names else "nothing"
+    return (
+        f"{NOTE} Since the last message the person took back or did again what you had changed in these files: {what}. They "
+        f"are not as you last saw them; read what you need before you change it."
+    )
