@@ -319,6 +319,12 @@ ACCOUNT_CODES = frozenset(
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
+_TURNED_AWAY_CODES = frozenset(
+    "unreachable missing_api_key config unsupported_schema tools_unsupported request_exceeds_token_limit".split()
+)
+_TURNED_AWAY_STATUS = frozenset({*range(400, 500), 503, 529}) - {408, 499}
+"""408 and 499 say that somebody stopped waiting, 500, 502 and 504 that something broke: work may have been done by then."""
+
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a turn failed: a provider's refusal, a broken stream, a hook. Data, so that nothing of it is lost on the way.
@@ -344,18 +350,20 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         return self.category in ("auth", "quota") or self.code in ACCOUNT_CODES or self.http_status in (401, 402, 403)
 
     @property
+    def was_turned_away(self) -> bool:
+        """Whether the request, if nothing of an answer came, was never worked on: it did not arrive or was refused at the door.
+
+        No provider bills that. Counted as unknown, one rate limit would end a session that has a cost ceiling.
+        """
+        return self.code in _TURNED_AWAY_CODES or self.http_status in _TURNED_AWAY_STATUS
+
+    @property
     def is_transient(self) -> bool:
         """Worth another attempt (RY-2)."""
         if self.is_account or self.category in ("context_limit", "refused"):
             return False
         if self.retryable is not None:
             return self.retryable
-_TURNED_AWAY_CODES = frozenset(
-    "unreachable missing_api_key config unsupported_schema tools_unsupported request_exceeds_token_limit".split()
-)
-_TURNED_AWAY_STATUS = frozenset({*range(400, 500), 503, 529}) - {408, 499}
-"""408 and 499 say that somebody stopped waiting, 500, 502 and 504 that something broke: work may have been done by then."""
-
         if self.http_status is not None:
             return self.http_status >= 500 or self.http_status in _TRANSIENT_STATUS
         return self.category in ("rate_limit", "server", "timeout")
@@ -379,14 +387,6 @@ def for_log(error: BaseException) -> str:
 
 _TAG = re.compile(rb"(?is)<(script|style)\b.*?</\1>|<[^>]+>")
 _TITLE = re.compile(rb"(?is)<title[^>]*>(.*?)</title>")
-
-    @property
-    def was_turned_away(self) -> bool:
-        """Whether the request, if nothing of an answer came, was never worked on: it did not arrive or was refused at the door.
-
-        No provider bills that. Counted as unknown, one rate limit would end a session that has a cost ceiling.
-        """
-        return self.code in _TURNED_AWAY_CODES or self.http_status in _TURNED_AWAY_STATUS
 
 
 def clean_message(text: str | bytes, limit: int = 2_000) -> str:
