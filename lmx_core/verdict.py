@@ -6,6 +6,7 @@ that nobody has to guess why something ran or did not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,10 +22,17 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Allow(msgspec.Struct, frozen=True, kw_only=True):
-    """Go ahead. `approved_by` is set when a person or a hook approved expressly."""
+    """Go ahead. `approved_by` is set when a person or a hook approved expressly.
+
+    A person who answers a parked call that changes files may take a part of it: `hunks` are the numbers of those that are
+    accepted, none of them for a call that is not to run; `text` is what the file is to hold instead, or `{path: text}` where
+    there are several. Which hunks there are is in the call's `changes`. Only `resolve_tool` takes either.
+    """
 
     decision: Decision | None = None
     approved_by: str | None = None
+    hunks: Sequence[int] | None = None
+    text: str | Mapping[str, str] | None = None
 
 
 class Deny(msgspec.Struct, frozen=True):

@@ -52,6 +52,18 @@ def _continuation(value: Any) -> bool:
     return isinstance(value, bool) or (isinstance(most, int) and not isinstance(most, bool) and 0 <= most <= 10)
 
 
+def _sandbox(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return isinstance(value, bool)
+    lists = [value.get(name, []) for name in ("writable", "hidden")]
+    return (
+        value.keys() <= {"enabled", "network", "localhost", "writable", "hidden"}
+        and _flag(value.get("enabled"))
+        and all(_flag(value.get(name, False)) for name in ("network", "localhost"))
+        and all(isinstance(paths, list) and all(map(_path, paths)) for paths in lists)
+    )
+
+
 def dollars(value: Any) -> bool:
     """An amount of at least 0; a bool, an infinity and what is no number are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
@@ -86,7 +98,7 @@ def is_url(value: Any) -> bool:
         return False
 
 
-EXTENSIONS = ("search", "continuation", "workspace", "environment_context")
+EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
 RULES_TAKES = "a list of rules such as Bash(git log:*), or of tables { rule, should_match, should_not_match }"
@@ -230,6 +242,15 @@ KEYS = (
         "what `run` does with a call it would have to ask about",
         '"deny"',
     ),
+    Key(
+        "sandbox",
+        "true, false or { enabled = true or false, and as wanted network, localhost = true or false, writable, hidden = "
+        "lists of paths that are absolute or begin with ~ }",
+        _sandbox,
+        "false",
+        "confine commands: `lmx help sandbox`",
+        '{ enabled = true, network = false, writable = ["~/build"], hidden = ["~/notes"] }',
+    ),
     Key("providers.*.api_key", "text on one line", _one_line, "none", "the key, where no variable has it", '"..."'),
     Key(
         "providers.*.model",
@@ -255,7 +276,7 @@ _GUARDS = frozenset(
     "model providers base_url permissions sandbox scrub_credentials credential_allowlist max_cost_usd".split()
 )
 """A near miss of one of these stops the start."""
-_ABSENT_GUARDS = frozenset("sandbox hooks".split())
+_ABSENT_GUARDS = frozenset("hooks".split())
 """Guards that this version does not have. Ignoring one would be looser than what was written."""
 
 

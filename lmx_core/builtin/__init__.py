@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lmx_core.builtin.apply_patch import ApplyPatch
 from lmx_core.builtin.bash import Bash
 from lmx_core.builtin.edit import Edit
 from lmx_core.builtin.glob import Glob
@@ -16,7 +17,9 @@ from lmx_core.errors import ConfigError
 _DEFAULT: tuple[Tool, ...] = (Read(), Write(), Edit(), Bash())
 _SEARCH: tuple[Tool, ...] = (Grep(), Glob())
 
-REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH)}
+_PATCH: Tool = ApplyPatch()
+
+REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH, _PATCH)}
 """By the name a transcript records, so that a resume finds them again (PR-5)."""
 
 
@@ -34,3 +37,8 @@ def default_tools(exclude: Iterable[str] = ()) -> list[Tool]:
 def search_tools() -> list[Tool]:
     """`grep` and `glob`."""
     return list(_SEARCH)
+
+
+def patch_tool() -> Tool:
+    """`apply_patch`, which a session has instead of `edit` where its model was taught it."""
+    return _PATCH

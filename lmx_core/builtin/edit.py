@@ -12,14 +12,15 @@ from typing import Any
 import msgspec
 
 from lmx_core.builtin import files
-from lmx_core.builtin.write import put
 from lmx_core.calls import Effects, Result, ToolContext
 from lmx_core.edits import match
+from lmx_core.edits.hunks import FileEdit
 from lmx_core.edits.text import Edit as Replacement
 from lmx_core.edits.text import EncodingConflict, Text, lf, line_number
 from lmx_core.environment.base import FileError
 from lmx_core.errors import ToolError
 from lmx_core.tasks import run_in_thread
+from lmx_core.tools.plan import Plan
 
 SHOWN_LINES = 24
 AROUND = 2
@@ -50,6 +51,9 @@ class Edit:
     }
 
     async def run(self, args: dict[str, Any], context: ToolContext) -> Result:
+        return await self.carry_out(await self.plan(args, context), context)
+
+    async def plan(self, args: dict[str, Any], context: ToolContext) -> Plan:
         path, old, new = args["path"], lf(args["old"]), lf(args["new"])
         if not old:
             raise ToolError("old is empty. Quote the text to replace; a new file is made with write.")
@@ -59,9 +63,12 @@ class Edit:
         if isinstance(found, FileError):
             files.fail(found)
         done = await run_in_thread(_surgery, path, found, old, new, bool(args.get("replace_all")))
-        warning = _staleness(context, path, found)
-        await put(context, path, done.data)
-        return Result(model_text="\n".join(filter(None, (done.text, warning))), structured_content=done.told)
+        warning = files.staleness(context, path, found)
+        result = Result(model_text="\n".join(filter(None, (done.text, warning))), structured_content=done.told)
+        return Plan(files=(FileEdit(path=path, before=found, after=done.data),), result=result)
+
+    async def carry_out(self, plan: Plan, context: ToolContext) -> Result:
+        return await files.carry_out(plan, context)
 
 
 class _Done(msgspec.Struct, frozen=True):
@@ -131,10 +138,3 @@ def _not_found(path: str, file: Text, old: str, found: match.NotFound) -> str:
         said.append(f"The closest text is in lines {found.line} to {last}:")
         said += (f"{found.line + n}\t{line}" for n, line in enumerate(lines))
     return "\n".join(said)
-
-
-def _staleness(context: ToolContext, path: str, found: bytes) -> str:
-    seen = None if context.files is None else context.files.seen(files.key(context, path))
-    if seen is None or seen == files.sha256(found):
-        return ""
-    return "[the file had changed since it was last read; the edit went into its present content]"

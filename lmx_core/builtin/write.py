@@ -10,10 +10,12 @@ from typing import Any
 
 from lmx_core.builtin import files
 from lmx_core.calls import Effects, Result, ToolContext
+from lmx_core.edits.hunks import FileEdit
 from lmx_core.edits.text import Text, lf, lines_of
 from lmx_core.environment.base import FileError
 from lmx_core.errors import ToolError
 from lmx_core.tasks import run_in_thread
+from lmx_core.tools.plan import Plan
 
 
 class Write:
@@ -33,41 +35,49 @@ class Write:
     }
 
     async def run(self, args: dict[str, Any], context: ToolContext) -> Result:
+        return await self.carry_out(await self.plan(args, context), context)
+
+    async def carry_out(self, plan: Plan, context: ToolContext) -> Result:
+        return await files.carry_out(plan, context)
+
+    async def plan(self, args: dict[str, Any], context: ToolContext) -> Plan:
         path, content = args["path"], args["content"]
         found = await context.environment.read_file(context.cwd, path)
         if isinstance(found, FileError):
             if found.kind != "not_found":
                 files.fail(found)
-            return await _create(context, path, content)
+            return _create(path, content)
         return await _replace(context, path, found, content)
 
 
-async def _create(context: ToolContext, path: str, content: str) -> Result:
+def _create(path: str, content: str) -> Plan:
     data = content.encode("utf-8")
-    await put(context, path, data)
     told = {"change": "created", "path": path, "added": len(lines_of(lf(content))), "removed": 0, "bytes": len(data)}
-    return Result(model_text=f"Created {path} ({len(data):,} bytes).", structured_content=told)
+    result = Result(model_text=f"Created {path} ({len(data):,} bytes).", structured_content=told)
+    return Plan(files=(FileEdit(path=path, before=None, after=data),), result=result)
 
 
-async def _replace(context: ToolContext, path: str, found: bytes, content: str) -> Result:
+async def _replace(context: ToolContext, path: str, found: bytes, content: str) -> Plan:
     key = files.key(context, path)
     before = Text(found)
     data = _encoded(before, content)
     if data == found:
-        if context.files is not None:
-            context.files.record(key, files.sha256(found))
         told = {"change": "unchanged", "path": path, "added": 0, "removed": 0, "bytes": len(found)}
-        return Result(model_text=f"{path} is unchanged: it already has this content.", structured_content=told)
+        text = f"{path} is unchanged: it already has this content."
+        return Plan(
+            files=(FileEdit(path=path, before=found, after=found),),
+            result=Result(model_text=text, structured_content=told),
+        )
     _check_seen(context, path, key, found)
     if before.bad_bytes and "\ufffd" in content:
         raise ToolError(
             f"{path} has {before.bad_bytes} bytes that are not UTF-8, and the U+FFFD in the new content would destroy them. "
             "Change it with edit, or with a command."
         )
-    await put(context, path, data)
     told = await run_in_thread(files.change, "overwrote", path, before.shown, lf(content))
     text = f"Overwrote {path} ({len(data):,} bytes, {files.counts(told)}).{_kept(before, content)}"
-    return Result(model_text=text, structured_content=told | {"bytes": len(data)})
+    result = Result(model_text=text, structured_content=told | {"bytes": len(data)})
+    return Plan(files=(FileEdit(path=path, before=found, after=data),), result=result)
 
 
 def _encoded(before: Text, content: str) -> bytes:
@@ -93,12 +103,3 @@ def _check_seen(context: ToolContext, path: str, key: str, found: bytes) -> None
         raise ToolError(f"{path} exists and has not been read completely in this session. Read it first, or use edit.")
     if seen != files.sha256(found):
         raise ToolError(f"{path} has changed since it was last read. Read it again before replacing it.")
-
-
-async def put(context: ToolContext, path: str, data: bytes) -> None:
-    """Writes the file and remembers it as seen. Raises ToolError."""
-    written = await context.environment.write_file(context.cwd, path, data)
-    if isinstance(written, FileError):
-        files.fail(written)
-    if context.files is not None:
-        context.files.record(files.key(context, path), files.sha256(data))

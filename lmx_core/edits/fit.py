@@ -75,7 +75,7 @@ def fit(path: str, data: bytes, hunks: Sequence[Hunk]) -> Fitted:
     for hunk in hunks:
         place, hunk = search.place(hunk)
         if place.rule:
-            notes.append(f"hunk {hunk.number} of {path} was found at line {place.first + 1} {place.rule}")
+            notes.append(f"Hunk {hunk.number} of {path} was found at line {place.first + 1} {place.rule}.")
         splices += _splices(hunk, place, search.lines)
         final_newline = hunk.final_newline if hunk.final_newline is not None else final_newline
     return Fitted(file.apply(_edits(file.text, splices, final_newline)), tuple(notes))
@@ -166,14 +166,14 @@ class _Search:
         for start in {place.first, place.last - len(new)}:
             if start >= 0 and self.lines[start : start + len(new)] == new:
                 raise PatchError(
-                    f"hunk {hunk.number} of {self._path} seems to be applied already: lines {start + 1} to {start + len(new)} "
+                    f"Hunk {hunk.number} of {self._path} seems to be applied already: lines {start + 1} to {start + len(new)} "
                     f"read as they would after it. To add its lines once more, quote the lines on both sides of the place"
                 )
 
     # --- what is said when it does not fit -------------------------------------------------------------------------
 
     def _named(self, hunk: Hunk) -> str:
-        return f"hunk {hunk.number} of {self._path} (line {hunk.line} of the patch)"
+        return f"Hunk {hunk.number} of {self._path} (line {hunk.line} of the patch)"
 
     def _ambiguous(self, hunk: Hunk, found: Sequence[_Place]) -> str:
         lines = ", ".join(str(place.first + 1) for place in found[:CANDIDATES]) + (

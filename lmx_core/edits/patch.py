@@ -17,8 +17,8 @@ from lmx_core.edits.text import lf
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 END_OF_FILE = "*** End of File"
-MOVE = "*** Move to: "
-HEADERS = {"*** Add File: ": "add", "*** Delete File: ": "delete", "*** Update File: ": "update"}
+MOVE, UPDATE = "*** Move to:", "*** Update File:"
+HEADERS = {"*** Add File:": "add", "*** Delete File:": "delete", UPDATE: "update"}
 
 _HEREDOC = re.compile(r"(?:apply_?patch\s+)?<<-?\s*(['\"]?)(\w+)\1")
 _UNIFIED = re.compile(r"@@+ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@+")
@@ -26,7 +26,7 @@ _FORM = "a section begins with '*** Add File: PATH', '*** Delete File: PATH' or 
 
 
 class PatchError(ValueError):
-    """What is wrong with a patch, or why it does not fit, as a sentence for the model. Nothing was changed."""
+    """What is wrong with a patch, or why it does not fit, as a sentence for the model, without its full stop."""
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +69,9 @@ def argument(arguments: Mapping[str, Any]) -> str:
     """The patch in a call's arguments: `input`, or `patch` as some models name it. Raises PatchError for none or two."""
     given = [text for name in ("input", "patch") if isinstance(text := arguments.get(name), str) and text.strip()]
     if len(given) == 2 and given[0] != given[1]:
-        raise PatchError("input and patch are both given, and differ: send the patch once, as input")
+        raise PatchError("Input and patch are both given, and differ: send the patch once, as input")
     if not given:
-        raise PatchError(f"there is no patch: send it as input, from {BEGIN} to {END}")
+        raise PatchError(f"There is no patch: send it as input, from {BEGIN} to {END}")
     return given[0]
 
 
@@ -95,16 +95,16 @@ def _without_envelope(lines: list[str]) -> list[tuple[int, str]]:
     numbered = _stripped(list(enumerate(lines, 1)))
     if numbered and (opened := _HEREDOC.fullmatch(numbered[0][1].strip())):
         if len(numbered) < 2 or numbered[-1][1].strip() != opened.group(2):
-            raise PatchError(f"the heredoc is not closed by {opened.group(2)}: was the patch cut off?")
+            raise PatchError(f"The heredoc is not closed by {opened.group(2)}: was the patch cut off?")
         numbered = _stripped(numbered[1:-1])
     begins = bool(numbered) and numbered[0][1].strip() == BEGIN
     ends = next((n for n, (_, line) in enumerate(numbered) if line.rstrip() == END), None)
     if ends is None and numbered and numbered[-1][1].strip() == END:
         ends = len(numbered) - 1  # further up, a blank before it would make it a line of context
     if begins and ends is None:
-        raise PatchError(f"the patch has no {END}: was it cut off?")
+        raise PatchError(f"The patch has no {END}: was it cut off?")
     if ends is not None and ends < len(numbered) - 1:
-        raise PatchError(f"line {numbered[ends + 1][0]} of the patch comes after {END}: send one patch a call")
+        raise PatchError(f"Line {numbered[ends + 1][0]} of the patch comes after {END}: send one patch a call")
     return numbered[1 if begins else 0 : ends]
 
 
@@ -125,7 +125,7 @@ class _Parser:
 
     def sections(self) -> list[Section]:
         if not self._lines:
-            raise PatchError(f"the patch is empty; {_FORM}")
+            raise PatchError(f"The patch is empty; {_FORM}")
         found: list[Section] = []
         while self._at < len(self._lines):
             number, line = self._lines[self._at]
@@ -135,7 +135,7 @@ class _Parser:
             self._at += 1
             kind, path = header
             if not path:
-                raise PatchError(f"line {number} of the patch names no path")
+                raise PatchError(f"Line {number} of the patch names no path")
             found.append(self._section(kind, path, number))
         return found
 
@@ -149,7 +149,7 @@ class _Parser:
         move_to = self._move()
         hunks = self._hunks()
         if not hunks and move_to is None:
-            raise PatchError(f"line {number} of the patch updates {path} and says no change")
+            raise PatchError(f"Line {number} of the patch updates {path} and says no change")
         return Section(kind="update", path=path, line=number, move_to=move_to, hunks=tuple(hunks))
 
     def _content(self) -> str:
@@ -169,9 +169,9 @@ class _Parser:
 
     def _move(self) -> str | None:
         line = self._body()
-        if line is None or not line.strip().startswith(MOVE.strip()):
+        if line is None or not line.strip().startswith(MOVE):
             return None
-        target = line.strip()[len(MOVE.strip()) :].strip()
+        target = line.strip()[len(MOVE) :].strip()
         if not target:
             self._fail("this names no path to move to")
         self._at += 1
@@ -209,7 +209,7 @@ class _Parser:
                 self._fail(f"a line of a hunk begins with ' ', '-' or '+', and this reads {_quoted(line)}")
             self._at += 1
         if not lines:
-            raise PatchError(f"the hunk in line {start} of the patch has no lines")
+            raise PatchError(f"The hunk in line {start} of the patch has no lines")
         return Hunk(
             number=count,
             line=start,
@@ -249,14 +249,14 @@ class _Parser:
         return True
 
     def _fail(self, why: str) -> NoReturn:
-        raise PatchError(f"line {self._lines[self._at][0]} of the patch: {why}")
+        raise PatchError(f"Line {self._lines[self._at][0]} of the patch: {why}")
 
 
 def _header(line: str) -> tuple[str, str] | None:
     """What a section's first line says: the kind and the path."""
     for header, kind in HEADERS.items():
-        if line.startswith(header.rstrip()):
-            return kind, line[len(header.rstrip()) :].strip()
+        if line.startswith(header):
+            return kind, line[len(header) :].strip()
     return None
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "ApplyPatch": "apply_patch",
     "Checkpoints": "checkpoints",
     "Continuation": "continuation",
     "EnvironmentContext": "environment_context",
@@ -19,7 +20,17 @@ _HOME = {
     "coding": "recipe",
 }
 
-__all__ = ["Checkpoints", "Continuation", "EnvironmentContext", "Permissions", "Search", "SmallModel", "Workspace", "coding"]
+__all__ = [
+    "ApplyPatch",
+    "Checkpoints",
+    "Continuation",
+    "EnvironmentContext",
+    "Permissions",
+    "Search",
+    "SmallModel",
+    "Workspace",
+    "coding",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -172,6 +172,8 @@ class HookChain:
                 seen = msgspec.structs.replace(seen, asked=_signed_ask(answer, callback), approved_by=None)
             elif isinstance(answer, Rewrite):
                 call, rewritten = _rewrite(call, answer.value, callback), True
+            elif answer.hunks is not None or answer.text is not None:
+                raise HookFailed(f"before_tool_call hook {hook_name(callback)} chose hunks, which only a person can")
             elif answer.approved_by is not None:
                 seen = msgspec.structs.replace(seen, asked=None, approved_by=answer.approved_by)
         verdict = seen.asked or Allow(decision=decision, approved_by=seen.approved_by)

@@ -18,6 +18,7 @@ from lmx_core.errors import InvalidAnswer, ToolError, UnknownCall
 from lmx_core.events import Event, Question, ToolApproval
 from lmx_core.messages import Messages
 from lmx_core.session.ledger import Ledger
+from lmx_core.tools import plan as choices
 from lmx_core.verdict import Allow, Deny, Rewrite
 
 APPROVAL = "approval"
@@ -25,6 +26,16 @@ APPROVAL = "approval"
 Decided = Allow | Deny | Rewrite
 Post = Callable[[Callable[[], Awaitable[None]]], None]
 """Has something done in the actor's task."""
+
+
+def _said(allow: Allow) -> dict[str, Any]:
+    """What is recorded of a permission: who gave it, and what part of the call it is for."""
+    said: dict[str, Any] = {"approved_by": allow.approved_by} if allow.approved_by else {}
+    if allow.hunks is not None:
+        said["hunks"] = sorted(set(allow.hunks))
+    if allow.text is not None:
+        said["text"] = allow.text if isinstance(allow.text, str) else dict(allow.text)
+    return said
 
 
 class Parked(msgspec.Struct, kw_only=True):
@@ -83,8 +94,10 @@ class Approvals:
         if parked.kind != APPROVAL:
             raise InvalidAnswer(f"call {call_id} asks a question: use `answer`")
         match decision:
-            case Allow(approved_by=by):
-                await self._release(parked, "allowed", {"approved_by": by} if by else {}, decision)
+            case Allow() as allow:
+                if (wrong := choices.problem(allow, parked.payload.get("changes"))) is not None:
+                    raise InvalidAnswer(wrong)
+                await self._release(parked, "allowed", _said(allow), decision)
             case Deny(reason):
                 await self._release(parked, "denied", {"reason": reason}, decision)
             case Rewrite(dict() as arguments):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -21,11 +21,13 @@ from lmx_core.errors import ConfigError, LmxError, ToolError, for_log
 from lmx_core.messages import Messages
 from lmx_core.tasks import run_apart, run_in_thread
 from lmx_core.tools import arguments
+from lmx_core.tools.asking import ask
 from lmx_core.tools.base import is_async
 from lmx_core.tools.catalog import Catalog
 from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_attachments, bound_evidence, clean
+from lmx_core.tools.plan import Choice, Plans
 from lmx_core.turn.wave import may_still_land
-from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
+from lmx_core.verdict import Allow, Decision, Deny, Pending
 
 log = logging.getLogger("lmx_core")
 
@@ -111,6 +113,7 @@ class _Attempt:
         self.catalog, self.hooks, self.call, self.messages = catalog, hooks, call, messages
         self.open, self.started, self.abandoned, self.rewritten = True, False, False, False
         self.decision: Decision | None = None
+        self.choice: Choice | None = None
         self._emit = emit
         self._timer: Deadline | None = None
         self.over: Callable[[], None] = lambda: None
@@ -144,7 +147,7 @@ class _Attempt:
         self.context = context = self._own_context(descriptor)
         try:
             async with deadline(context.clock, context.deadline_ms) as self._timer:
-                refused = await self._refused(descriptor)
+                refused = await self._refused(tool, descriptor)
                 if refused is not None:
                     return refused
                 await self._bracket()
@@ -186,7 +189,7 @@ class _Attempt:
         finally:
             self._timer.resume()
 
-    async def _refused(self, descriptor: Descriptor) -> Outcome | None:
+    async def _refused(self, tool: Tool, descriptor: Descriptor) -> Outcome | None:
         """Asks the hooks, and where they want it a person. None: go on, with `self.call`."""
         try:
             before = await self.hooks.before(self.call, self.context)
@@ -194,7 +197,9 @@ class _Attempt:
             verdict = before.verdict
             self.decision = verdict.decision
             if isinstance(verdict, Pending):
-                verdict = await self._ask(verdict)
+                answer = await ask(self.call, verdict, tool, self._given(descriptor), self.context)
+                self.call, self.rewritten = answer.call, self.rewritten or answer.rewritten
+                verdict, self.decision, self.choice = answer.verdict, answer.decision, answer.choice
         except Exception as error:  # noqa: BLE001 - the border of a hook: one that fails has not consented
             why = str(error) if isinstance(error, LmxError) else f"a hook raised {type(error).__name__}"
             return self.ended("error", f"The call was not run: {why}.")
@@ -204,24 +209,14 @@ class _Attempt:
             return self.ended("invalid_arguments", f"rewritten by a hook or a person: {_invalid(self.call, wrong)}")
         return None
 
-    async def _ask(self, pending: Pending) -> Allow | Deny:
-        """A person's answer. What is no decision is no permission (PK-3)."""
-        if self.context.park is None:
-            return Deny("this needs approval, and nobody can be asked here")
-        details = {**pending.details, "arguments": self.call.arguments}
-        answer: Any = await self.context.park(self.call.id, "approval", details)
-        if isinstance(answer, Rewrite) and isinstance(answer.value, Mapping):
-            self.call = msgspec.structs.replace(self.call, arguments=dict(answer.value))
-            self.rewritten = True
-            answer = Allow(decision=answer.decision)
-        decided = answer if isinstance(answer, (Allow, Deny)) else Deny("the request for approval got no decision")
-        self.decision = decided.decision or _answered(pending.decision, decided)
-        return decided
+    def _given(self, descriptor: Descriptor) -> dict[str, Any]:
+        """The arguments as the tool gets them."""
+        empty = descriptor.origin.get("type") == "built_in"
+        return arguments.without_absent(self.call.arguments, descriptor.input_schema, empty=empty)
 
     async def _invoke(self, tool: Tool, descriptor: Descriptor) -> _Said:
         self.started = True
-        empty = descriptor.origin.get("type") == "built_in"
-        given = arguments.without_absent(self.call.arguments, descriptor.input_schema, empty=empty)
+        given = self._given(descriptor)
         task = asyncio.current_task()
         return await run_apart(
             self._guarded(tool, given),
@@ -239,6 +234,8 @@ class _Attempt:
     async def _guarded(self, tool: Tool, given: dict[str, Any]) -> _Said:
         """The border of a tool call: whatever the tool raises becomes an outcome here."""
         try:
+            if self.choice is not None and isinstance(tool, Plans):
+                return _said_of(self.choice, await self._part(tool, given, self.choice))
             return await self._collect(await _call(tool, given, self.context))
         except ToolError as error:
             return _said(str(error), "error")
@@ -249,6 +246,11 @@ class _Attempt:
             return self._crash(error)  # the tool's own: nobody cancelled the call
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the border of a tool call
             return self._crash(error)
+
+    async def _part(self, tool: Plans, given: dict[str, Any], choice: Choice) -> Result:
+        """Carries out what a person left of the call, if its files still are what they were shown."""
+        choice.check(await tool.plan(given, self.context))
+        return await tool.carry_out(choice.plan, self.context)
 
     def _crash(self, error: BaseException) -> _Said:
         log.error("the tool %s crashed with %s", self.call.name, for_log(error))
@@ -345,6 +347,14 @@ def _said(text: str, outcome: str, result: Result | None = None) -> _Said:
     return _Said(text, len(text.encode("utf-8", "replace")), outcome, result)
 
 
+def _said_of(choice: Choice, result: Result) -> _Said:
+    """The result of a part of a call, with what the part is: for the model in words, for the record in numbers."""
+    metadata = {**(result.metadata or {}), "hunks": choice.chosen.record()}
+    text = f"{result.model_text}\n[approval] {choice.told()}"
+    result = msgspec.structs.replace(result, model_text=text, metadata=metadata)
+    return _said(text, "error" if result.error else "ok", result)
+
+
 def _broken_off(kept: HeadTail, error: ToolError) -> _Said:
     """What a tool had written before it failed, and why it did."""
     return _Said(_joined(kept.text(), str(error)), kept.total + len(str(error).encode("utf-8", "replace")), "error")
@@ -352,16 +362,6 @@ def _broken_off(kept: HeadTail, error: ToolError) -> _Said:
 
 def _joined(*texts: str) -> str:
     return "\n".join(text.rstrip("\n") for text in texts if text.strip())
-
-
-def _answered(asked: Decision | None, answer: Allow | Deny) -> Decision:
-    """A person's decision as a record; the rule that made the question is kept."""
-    allowed = isinstance(answer, Allow)
-    by = (isinstance(answer, Allow) and answer.approved_by) or "a person"
-    sentence = f"{by} {'allowed' if allowed else 'refused'} the call"
-    return Decision(
-        verdict="allow" if allowed else "deny", sentence=sentence, rule=asked.rule if asked else None, source="answer"
-    )
 
 
 def _undecodable(call: ToolCall) -> str:

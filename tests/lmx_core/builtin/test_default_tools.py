@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lmx_core.builtin import REGISTRY, default_tools, search_tools
+from lmx_core.builtin import REGISTRY, default_tools, patch_tool, search_tools
 from lmx_core.errors import ConfigError
 from lmx_core.tools.catalog import Catalog
 
@@ -20,13 +20,13 @@ def test_to_6_the_default_tools_and_what_is_left_out():
 
 
 def test_to_2_each_is_found_again_by_its_name():
-    tools = [*default_tools(), *search_tools()]
+    tools = [*default_tools(), *search_tools(), patch_tool()]
     assert list(REGISTRY) == [tool.name for tool in tools]
     assert all(REGISTRY[tool.name] is tool for tool in tools)
 
 
 def test_all_are_valid_and_say_what_they_do():
-    catalog = Catalog([*default_tools(), *search_tools()])
+    catalog = Catalog([*default_tools(), *search_tools(), patch_tool()])
     effects = {name: catalog.descriptor(name).effects.effect for name in catalog.names}
     assert effects == {
         "read": "read",
@@ -35,6 +35,7 @@ def test_all_are_valid_and_say_what_they_do():
         "bash": "arbitrary",
         "grep": "read",
         "glob": "read",
+        "apply_patch": "write",
     }
     assert {catalog.descriptor(name).identity.canonical_name for name in ("read", "grep")} == {
         "builtin/read",
@@ -49,3 +50,4 @@ def test_the_model_pays_little_for_them():
         for name, tools in (("default", default_tools()), ("all", [*default_tools(), *search_tools()]))
     }
     assert sizes["default"] < 2_400 and sizes["all"] < 4_000
+    assert len(msgspec.json.encode(Catalog([patch_tool()]).specs()[0])) < 900, "it stands in for edit"

@@ -129,14 +129,18 @@ def test_ex_10_the_standard_recipe_is_a_dict_by_name(interactive: bool) -> None:
     """EX-10: taking out and replacing are dict work; workspace, gate and programs need a word of the host's."""
     provider = Scripted([])
     recipe = extensions.coding("scripted:m", provider, interactive)
-    assert list(recipe) == ["search"]
+    assert list(recipe) == ["search", "apply_patch"]
     made = assemble(Harness(), recipe.values())
     assert [tool.name for tool in made.host_tools or ()] == ["grep", "glob"] and made.hooks is None
     mine = {**recipe, "search": (Permissions, {"mode": "plan"})}
-    assert [item["module"].rpartition(".")[2] for item in assemble(Harness(), mine.values()).applied] == ["Permissions"]
+    assert [item["module"].rpartition(".")[2] for item in assemble(Harness(), mine.values()).applied] == [
+        "Permissions",
+        "ApplyPatch",
+    ]
     recipe.pop("search")
+    recipe.pop("apply_patch")
     assert assemble(Harness(), recipe.values()) == Harness()
-    assert list(extensions.coding("scripted:m", provider)) == ["search"], "each call makes its own"
+    assert list(extensions.coding("scripted:m", provider)) == ["search", "apply_patch"], "each call makes its own"
 
 
 def test_what_is_not_asked_for_is_not_imported() -> None:

@@ -30,8 +30,8 @@ def test_the_size_of_the_file_decides(tmp_path: Path) -> None:
     spec = f"local:{model_file(tmp_path / 'm.gguf', 2_048)}"
     provider = DefaultProvider()
     assert provider.model_metadata(spec) == {"context_window": 2_048, "small": True}
-    assert list(coding(spec, provider)) == ["small_model"]
+    assert list(coding(spec, provider)) == ["small_model", "apply_patch"]
     with (tmp_path / "m.gguf").open("ab") as file:
         file.truncate(servers.SMALL_BYTES)
-    assert list(coding(spec, provider)) == ["search"]
+    assert list(coding(spec, provider)) == ["search", "apply_patch"]
     assert provider.model_metadata("local:/none.gguf") == {}
