@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.long_talks import assert_sound
+from support.sessions import Echo
 from support.transcripts import Conversation
 
+from lmx_core import Runtime, Scripted, SessionDown, resume_session, start_session
 from lmx_core.errors import SessionLocked, StoreError
+from lmx_core.providers.scripted import complete, tool_call
 from lmx_core.stores.jsonl import JSONLStore
 from lmx_core.transcript.replay import validate
 
@@ -222,3 +226,49 @@ def test_c10_28_a_disk_that_is_read_only(small_disk):
     assert store.list_sessions() == ["one"]
     remount("rw")
     assert os.listdir(store.directory) == ["one.jsonl"]
+
+
+@pytest.mark.asyncio
+async def test_c19_a_session_on_a_full_disk_ends_with_what_it_has_and_is_resumed_when_there_is_room(small_disk):
+    """C19, SE-2, RS-2: what was announced is on the disk; after room was made the conversation goes on from there."""
+    disk, remount = small_disk
+    store, told = JSONLStore(disk / "sessions"), []
+    given = {"store": store, "model": "scripted:m", "tools": [], "host_tools": [Echo()], "auto_compaction": False}
+    turns = [tool_call("echo", {"text": f"{n} " * 20_000}, id=f"c{n}") for n in range(40)]
+    async with Runtime() as runtime:
+        session = await start_session(runtime=runtime, provider=Scripted(turns), id="one", **given)
+        session.subscribe(lambda id, event: told.append(event))
+        with pytest.raises(SessionDown, match="No space left on device") as down:
+            await session.await_prompt("go")
+        assert down.value.reason == "store_failed" and str(disk) in str(down.value)
+        written = store.read("one")
+        assert [e.entry for e in told if e.type == "entry"] == [e for e in written if e.type != "session"]
+        assert store.path("one").read_bytes().endswith(b"\n") and validate(written) == []
+        remount("size=4m")
+        provider = Scripted([complete("on")])
+        again = await resume_session(runtime=runtime, provider=provider, resume="one", **given)
+        assert (await again.await_prompt("go on")).text == "on"
+        assert_sound(provider.requests[0])
+        entries = store.read("one")
+        assert entries[: len(written)] == written and validate(entries) == []
+
+
+@pytest.mark.asyncio
+async def test_c19_a_session_on_a_read_only_disk_asks_no_model(small_disk):
+    """C10-28, C19, OPT-8: it does not start, new or resumed, and says where and why."""
+    disk, remount = small_disk
+    store = JSONLStore(disk / "sessions")
+    given = {"store": store, "tools": [], "provider": (provider := Scripted([complete("a")]))}
+    async with Runtime() as runtime:
+        session = await start_session(runtime=runtime, model="scripted:m", id="one", **given)
+        await session.stop()
+        before = store.path("one").read_bytes()
+        remount("ro")
+        for start in (
+            start_session(runtime=runtime, model="scripted:m", **given),
+            resume_session(runtime=runtime, resume="one", **given),
+        ):
+            with pytest.raises(StoreError, match="Read-only file system") as refused:
+                await start
+            assert str(disk) in str(refused.value)
+        assert runtime.sessions == () and provider.requests == [] and store.path("one").read_bytes() == before
