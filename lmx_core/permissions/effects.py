@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from lmx_core.calls import Descriptor, ToolCall
+from lmx_core.edits import patch
 from lmx_core.environment.base import FileError
 
 Kind = Literal["read", "edit", "outside", "confined", "other"]
@@ -89,8 +90,10 @@ def _edit(call: ToolCall, descriptor: Descriptor, confine: Confine | None) -> Ac
 
 
 def _paths(arguments: dict[str, Any], *, ours: bool) -> list[str]:
-    """The paths a call would change: `path` of our own tools; of a stranger's tool, every text that could be one."""
+    """The paths a call would change: `path` or those in the patch of our own tools; of a stranger's, every possible text."""
     if ours:
+        if "input" in arguments or "patch" in arguments:
+            return patch.paths(arguments)
         path = arguments.get("path")
         return [path] if isinstance(path, str) and path else []
     return [text for text in _texts(arguments) if text and "\n" not in text]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from lmx_core.calls import Descriptor, ToolCall
+from lmx_core.edits import patch
 from lmx_core.permissions import paths, rules
 from lmx_core.permissions.paths import Target
 from lmx_core.permissions.rules import Rule
@@ -72,9 +73,10 @@ def _files(tool: str, arguments: dict[str, Any], cwd: Path) -> Iterator[Target]:
     if tool in ("grep", "glob"):
         yield paths.target(cwd, path if isinstance(path, str) and path else ".", tree=True)
     elif tool == "apply_patch":
-        for text in arguments.values():
-            for found in _PATCHED.findall(text) if isinstance(text, str) else ():
-                yield paths.target(cwd, found)
+        texts = [text for text in arguments.values() if isinstance(text, str)]
+        # As our tool reads it, and what another of this name, or one that reads less strictly, could take for a path.
+        named = [*patch.paths(arguments), *(path for text in texts for path in _PATCHED.findall(text))]
+        yield from (paths.target(cwd, path) for path in dict.fromkeys(named))
     elif isinstance(path, str) and path:
         yield paths.target(cwd, path)
 
