@@ -23,6 +23,13 @@ def duration(ms: float) -> str:
     return f"{minutes // 60}hr {minutes % 60}m" if minutes % 60 else f"{minutes // 60}hr"
 
 
+def remembered_for(scope: str, for_ms: int | None) -> str:
+    """`for this session`, `for this repository`, `for 2hr`."""
+    if for_ms is not None:
+        return f"for {duration(for_ms)}"
+    return "for this session" if scope == "session" else "for this repository"
+
+
 def count(number: int) -> str:
     """`999`, `1.2k`, `3.4m` (EVT-1)."""
     if number < 1_000:
@@ -268,6 +275,9 @@ def failure(category: str, reason: str) -> str:
 
 APPROVE = "Approve {what}?"
 ANSWERS = "y run once · n [why] refuse · Alt-A / Alt-R without touching the draft"
+ANSWERS_WITH_RULE = (
+    "y run once · a run and remember the rule (a session, a 2h, a RULE of yours) · n [why] refuse · Alt-A / Alt-R"
+)
 ANSWERS_WITH_SUGGESTION = "y run once · a run and switch · n [why] refuse · Alt-A / Alt-R without touching the draft"
 WAITING_OF = "{position} of {total} waiting · id {id}"
 APPROVE_ALL = "these calls would run; /approve all again runs them:"
@@ -329,6 +339,13 @@ MODE_IN_FORCE = "permission mode {mode} ({source})"
 NO_RULES = "no permission rules; `lmx help permissions` tells how they are written"
 NO_SUGGESTION = "this question has no such suggestion; y runs it once, n refuses"
 APPROVED_ALL = "approved, and run now:"
+RULE_SUGGESTION = "a{number}  {sentence} (remembered for this repository)"
+REMEMBERED = "remembered {scope}: {rule}; /permissions forget {rule} takes it back"
+NOT_REMEMBERED = "the rule could not be remembered, so the call ran once: {reason}"
+RULE_WRONG = "{reason}; y runs it once"
+FORGOTTEN = "forgotten: {rule}"
+NOT_THERE = "there is no remembered rule {rule}; /permissions lists them"
+PERMISSIONS_USAGE = "/permissions takes a mode, allow RULE, deny RULE, ask RULE, forget RULE or explain COMMAND"
 SUGGESTION = "a{number}  {sentence} (switches to {mode} mode)"
 MODE_ROW = "{mode} mode"
 

@@ -6,8 +6,7 @@ Nothing is run and no model is asked. The rules are those a session in this dire
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 from lmx import argv, exit_status, words
 from lmx.config import layers
@@ -15,7 +14,7 @@ from lmx.config.layers import Settings
 from lmx.exit_status import usage
 from lmx.output import lines
 from lmx.sanitize import for_terminal
-from lmx_core.permissions import VERBS, Handle, Remembered, Rules, explain, told
+from lmx_core.permissions import Handle, Remembered, explain, listing, told
 from lmx_core.providers.catalog import names
 
 WAYS = "`lmx permissions list`, or `lmx permissions explain 'COMMAND'` with the command in quotes"
@@ -33,7 +32,11 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     for notice in (*settings.notices, *remembered.notices):
         lines.say(notice)
     handle = handle_of(settings)
-    shown = listed(rules, handle) if asked == "list" else explained(rest[0], rules, handle, cwd)
+    where = words.MODE_IN_FORCE.format(mode=handle.mode, source=handle.source)
+    if asked == "list":
+        shown = [where, *(f"  {row}" for row in listing(rules) or [words.NO_RULES])]
+    else:
+        shown = told(explain(rest[0], rules, cwd=cwd, mode=handle.mode, source=handle.source))
     tty = sys.stdout.isatty()
     for row in shown:
         sys.stdout.write((for_terminal(row) if tty else row) + "\n")
@@ -43,19 +46,3 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
 def handle_of(settings: Settings) -> Handle:
     """The permission mode of a start, and who chose it."""
     return Handle(settings.get("permissions.mode", "ask"), source=settings.sources.get("permissions.mode", "default"))
-
-
-def listed(rules: Rules, handle: Handle) -> Iterator[str]:
-    """The mode, and each rule with the place it is written down, in the order in which they are tried."""
-    yield words.MODE_IN_FORCE.format(mode=handle.mode, source=handle.source)
-    found = [(verb, rule) for verb in VERBS for rule in getattr(rules, verb)]
-    wide = max((len(rule.text) for _, rule in found), default=0)
-    for verb, rule in found:
-        yield f"  {verb:<5}  {rule.text:<{wide}}  {rule.source}"
-    if not found:
-        yield words.NO_RULES
-
-
-def explained(command: str, rules: Rules, handle: Handle, cwd: Path) -> Sequence[str]:
-    """The pieces of a command, every rule and what it says to them, and what wins."""
-    return told(explain(command, rules, cwd=cwd, mode=handle.mode, source=handle.source))

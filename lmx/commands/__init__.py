@@ -5,6 +5,7 @@ from __future__ import annotations
 from lmx.commands.answers import Approve, Cancel, Deny, Unsteer
 from lmx.commands.base import Actions, Command
 from lmx.commands.help import Help
+from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Model, New, Quit, Resume, Retry
 
 __all__ = ["COMMANDS", "Actions", "Command"]
@@ -21,5 +22,6 @@ COMMANDS: tuple[Command, ...] = (
     Unsteer(),
     Approve(),
     Deny(),
+    Permissions(),
     Quit(),
 )

@@ -7,7 +7,10 @@ surface, and could answer a question behind the back of the rule that guards con
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
+
+from lmx_core.permissions import Handle, Rules
 
 
 class Actions(Protocol):
@@ -51,6 +54,21 @@ class Actions(Protocol):
 
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         """Stored sessions as (name, what tells it apart), newest activity first."""
+
+    def permissions(self) -> tuple[Handle, Rules]:
+        """The mode in force, and every rule that holds, configured or remembered."""
+
+    def set_mode(self, mode: str) -> None:
+        """Switch the permission mode; the status line shows it."""
+
+    def directory(self) -> Path:
+        """The working directory."""
+
+    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
+        """Keep a rule. Raises LmxError where it is none or cannot be written."""
+
+    async def forget(self, rule: str) -> bool:
+        """Take a remembered rule back; False if there was none. Raises LmxError where that cannot be written."""
 
     def keys(self) -> Sequence[tuple[str, str]]:
         """(key, what it does), for /help."""

@@ -79,12 +79,18 @@ class CancelTurn(Effect, frozen=True):
 
 
 class Resolve(Effect, frozen=True, kw_only=True):
-    """Answer a parked call: `verdict` allow or deny. `mode`: switch to it first. `AnswerLost` says that it came too late."""
+    """Answer a parked call: `verdict` allow or deny. `mode`: switch to it first. `AnswerLost` says that it came too late.
+
+    `rule`: remember it first, for `scope` (`session` or `project`) and, if `for_ms` is set, for as long.
+    """
 
     call_id: str
     verdict: str
     reason: str | None = None
     mode: str | None = None
+    rule: str | None = None
+    scope: str = "project"
+    for_ms: int | None = None
 
 
 class CycleMode(Effect, frozen=True):

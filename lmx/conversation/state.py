@@ -75,10 +75,11 @@ class Explored(Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(Struct, frozen=True, kw_only=True):
-    """What else the person may answer: in this release, switching the mode."""
+    """What else the person may answer: switching the mode, or a rule that is remembered."""
 
-    mode: str
     sentence: str
+    mode: str | None = None
+    rule: str | None = None
 
 
 class Card(Struct, frozen=True, kw_only=True):

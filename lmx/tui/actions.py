@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from lmx.conversation import messages as msg
 from lmx.tui import keymap
 from lmx.tui.bridge import Bridge, Screen
+from lmx_core.permissions import Handle, Rules
 
 
 class LineActions:
@@ -56,6 +58,21 @@ class LineActions:
 
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         return await self._bridge.sessions(everywhere=everywhere)
+
+    def permissions(self) -> tuple[Handle, Rules]:
+        return self._bridge.permissions()
+
+    def set_mode(self, mode: str) -> None:
+        self._bridge.set_mode(mode)
+
+    def directory(self) -> Path:
+        return self._bridge.directory
+
+    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
+        await self._bridge.remember(rule, verb, scope, for_ms)
+
+    async def forget(self, rule: str) -> bool:
+        return await self._bridge.forget(rule)
 
     def keys(self) -> Sequence[tuple[str, str]]:
         return keymap.listed()

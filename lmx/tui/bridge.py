@@ -16,6 +16,7 @@ from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation import picker
+from lmx.sanitize import one_line
 from lmx.tui.host import Host
 from lmx_core import FOREVER, Allow, Deny, events, run_in_thread
 from lmx_core.errors import AlreadySent, Cancelled, CompactionFailed, LmxError, UnknownCall
@@ -23,6 +24,7 @@ from lmx_core.names import name_of
 
 if TYPE_CHECKING:
     from lmx_core import Session, Subscription
+    from lmx_core.permissions import Handle, Rules
 
 FRAME_S = 1 / 30
 SLICE = 400
@@ -196,6 +198,8 @@ class Bridge:
         if effect.mode is not None:
             self._host.permission.set_mode(effect.mode)
             self._screen.tell(msg.ModeChanged(effect.mode))
+        if effect.rule is not None:
+            await self._remember(effect)
         verdict = Allow(approved_by="person") if effect.verdict == "allow" else Deny(effect.reason or words.DENIED)
         try:
             await self._live().resolve_tool(effect.call_id, verdict)
@@ -203,6 +207,45 @@ class Bridge:
             self._screen.tell(msg.AnswerLost(effect.call_id))
         except LmxError as error:
             self._screen.tell(msg.Trouble(str(error)))
+
+    async def _remember(self, effect: fx.Resolve) -> None:
+        """Keeps a rule. A rule that cannot be kept does not keep the call from running: that was answered, too."""
+        rule = one_line(effect.rule or "")
+        try:
+            await self.remember(effect.rule or "", "allow", effect.scope, effect.for_ms)
+        except LmxError as error:
+            self._screen.tell(msg.Say(text=words.NOT_REMEMBERED.format(reason=one_line(str(error))), tone="warn"))
+        else:
+            scope = words.remembered_for(effect.scope, effect.for_ms)
+            self._screen.tell(msg.Say(text=words.REMEMBERED.format(rule=rule, scope=scope), tone="muted"))
+
+    async def forget(self, rule: str) -> bool:
+        """Takes a remembered rule back. Raises LmxError where that cannot be written."""
+        try:
+            found: bool = await run_in_thread(self._host.permission.forget, rule)
+        except OSError as error:
+            raise LmxError(str(error)) from error
+        return found
+
+    def permissions(self) -> tuple[Handle, Rules]:
+        """The mode, and every rule that holds now."""
+        handle = self._host.permission
+        return handle, self._host.rules.more(handle.rules())
+
+    def set_mode(self, mode: str) -> None:
+        self._screen.tell(msg.ModeChanged(self._host.permission.set_mode(mode)))
+
+    @property
+    def directory(self) -> Path:
+        return self._host.cwd
+
+    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
+        """Keeps a rule of the person's. Raises LmxError where it is none or cannot be written."""
+        keep = self._host.permission.remember
+        try:
+            await run_in_thread(lambda: keep(rule, verb, scope=scope, for_ms=for_ms))
+        except OSError as error:
+            raise LmxError(str(error)) from error
 
     async def _restart(self) -> None:
         session = self.session

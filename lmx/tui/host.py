@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lmx.sessions import SessionInfo
     from lmx_core import Entry, Session
-    from lmx_core.permissions import Handle
+    from lmx_core.permissions import Handle, Rules
 
 
 class Host(Protocol):
@@ -30,6 +30,7 @@ class Host(Protocol):
     cwd: Path
     resume_hint: Callable[[str], str]
     permission: Handle
+    rules: Rules
     first_prompt: str | None
     history_path: Path | None
     notices: list[str]

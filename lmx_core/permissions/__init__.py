@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.book import read as read_rules
-from lmx_core.permissions.explain import Explanation, explain, told
+from lmx_core.permissions.explain import Explanation, explain, listing, told
 from lmx_core.permissions.gate import Gate
 from lmx_core.permissions.modes import MODES, SYNONYMS, Handle, parse_mode
 from lmx_core.permissions.remembered import SCOPES, Remembered
@@ -22,6 +22,7 @@ __all__ = [
     "Rule",
     "Rules",
     "explain",
+    "listing",
     "parse",
     "parse_mode",
     "read_rules",

@@ -130,5 +130,12 @@ def told(found: Explanation) -> list[str]:
     ]
 
 
+def listing(rules: Rules) -> list[str]:
+    """Every rule with the place it is written down, in the order in which they are tried."""
+    found = [rule for verb in VERBS for rule in getattr(rules, verb)]
+    wide = max((len(rule.text) for rule in found), default=0)
+    return [f"{rule.verb:<5}  {_line(rule.text):<{wide}}  {rule.source}" for rule in found]
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from lmx_core.errors import ConfigError
 from lmx_core.permissions.book import Rules
-from lmx_core.permissions.remembered import Remembered, Scope
-from lmx_core.permissions.rules import Rule, Verb
+from lmx_core.permissions.remembered import Remembered
+from lmx_core.permissions.rules import Rule
 
 MODES = {
     "ask": "reading runs; everything else asks first",
@@ -52,7 +52,7 @@ class Handle:
         """The remembered rules that hold now."""
         return Rules() if self._store is None else self._store.rules()
 
-    def remember(self, rule: str, verb: Verb = "allow", *, scope: Scope = "project", for_ms: int | None = None) -> Rule:
+    def remember(self, rule: str, verb: str = "allow", *, scope: str = "project", for_ms: int | None = None) -> Rule:
         """Keeps a rule. Raises ConfigError for what is no rule or cannot be kept here, OSError where it cannot be written."""
         if self._store is None:
             raise ConfigError("this host remembers no rules")

@@ -13,15 +13,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lmx_core.clock import SystemClock
 from lmx_core.errors import ConfigError
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.rules import VERBS, Rule, Verb, parse
 
-Scope = Literal["once", "session", "project"]
-SCOPES: tuple[Scope, ...] = ("once", "session", "project")
+SCOPES = ("once", "session", "project")
 """Narrowest first. `once` keeps nothing: the call runs, and the next one asks again."""
 
 MAX_BYTES = 1_000_000
@@ -55,23 +54,24 @@ class Remembered:
         by = {verb: tuple(rule for rule in alive if rule.verb == verb) for verb in VERBS}
         return Rules(by["deny"], by["ask"], by["allow"])
 
-    def remember(self, text: str, verb: Verb = "allow", *, scope: Scope = "project", for_ms: int | None = None) -> Rule:
+    def remember(self, text: str, verb: str = "allow", *, scope: str = "project", for_ms: int | None = None) -> Rule:
         """Keeps a rule; `for_ms` says for how long. Raises ConfigError for what is no rule, OSError where it cannot be written.
 
         Without a state directory a rule for the project holds for this session.
         """
-        if scope not in SCOPES or verb not in VERBS:
+        says: Verb | None = next((known for known in VERBS if known == verb), None)
+        if says is None or scope not in SCOPES:
             raise ConfigError(
-                f"a rule is remembered for one of {', '.join(SCOPES)}, and says one of {', '.join(VERBS)}"
+                f"a rule says one of {', '.join(VERBS)}, and is remembered for one of {', '.join(SCOPES)}"
             )
-        rule = parse(text, verb, self._source("this session"))
+        rule = parse(text, says, self._source("this session"))
         until = None if for_ms is None else self._now_ms() + for_ms
         if scope == "session" or (scope == "project" and self.path is None):
             self._session.append((rule, until))
         elif scope == "project" and self.path is not None:
             document = self._document()
-            kept = [item for item in document[verb] if _text(item) != text]
-            document[verb] = [*kept, text if until is None else {"rule": text, "until": _time(until)}]
+            kept = [item for item in document[says] if _text(item) != text]
+            document[says] = [*kept, text if until is None else {"rule": text, "until": _time(until)}]
             self._write(document)
         return rule
 

@@ -28,7 +28,7 @@ from lmx_core import (
 from lmx_core.errors import LmxError
 from lmx_core.extensions import Permissions, Search
 from lmx_core.names import name_of
-from lmx_core.permissions import Handle
+from lmx_core.permissions import Handle, Rules
 
 
 class FakeHost:
@@ -36,7 +36,7 @@ class FakeHost:
 
     def __init__(self, cwd: Path, turns: Iterable[Any] = (), *, mode: str = "ask", first_prompt: str | None = None):
         self.version, self.cwd, self.first_prompt = "0.0.0", cwd, first_prompt
-        self.permission = Handle(mode)
+        self.permission, self.rules = Handle(mode), Rules()
         self.history_path: Path | None = None
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()

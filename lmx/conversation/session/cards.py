@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
-from lmx.conversation.session import calls, phases
+from lmx.conversation.session import calls, phases, terms
+from lmx.conversation.session.terms import ONCE, Terms
 from lmx.conversation.state import Card, Suggestion
 from lmx.conversation.step import Step
 from lmx.rows import Row
@@ -30,7 +31,7 @@ QUESTION_CHARACTERS = 60
 
 _YES = frozenset({"y", "yes", "allow"})
 _REFUSAL = re.compile(r"(n|no|deny)[,.:;]?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
-_TAKE = re.compile(r"(?:a|always)(\d*)", re.IGNORECASE)
+_TAKE = re.compile(r"(?:a|always)(\d*)(?:\s+(\S.*))?", re.IGNORECASE)
 
 
 def show(step: Step, call: ToolCall, details: dict[str, Any]) -> None:
@@ -124,12 +125,23 @@ def answer_line(step: Step, text: str) -> bool:
     if verdict != "take":
         _resolve(step, card, verdict, rest)
         return True
-    number = int(rest) if rest else 1
-    if not 1 <= number <= len(card.suggestions):
-        step.flash(words.NO_SUGGESTION)
-        return True
-    _resolve(step, card, "allow", "", mode=card.suggestions[number - 1].mode)
+    _take(step, card, rest, text.strip())
     return True
+
+
+def _take(step: Step, card: Card, number: str, text: str) -> None:
+    """`a`, `a2`, `a session`, `a 2h`, `a Bash(git log:*)`: runs it, and keeps a rule or changes the mode."""
+    place = int(number) if number else 1
+    found = _TAKE.fullmatch(text)
+    given = terms.read((found[2] if found else None) or "")
+    if given is None or (given.rule is None and not 1 <= place <= len(card.suggestions)):
+        step.flash(words.NO_SUGGESTION)
+        return
+    if given.wrong:
+        step.flash(words.RULE_WRONG.format(reason=one_line(given.wrong)))
+        return
+    offered = Suggestion(sentence="", rule=given.rule) if given.rule is not None else card.suggestions[place - 1]
+    _resolve(step, card, "allow", "", chosen=offered, terms=given)
 
 
 def decide(step: Step, verdict: str, which: str, reason: str, began: int | None, focused: bool) -> None:
@@ -168,7 +180,7 @@ def _read(text: str) -> tuple[str, str] | None:
         return "allow", ""
     if match := _REFUSAL.fullmatch(text):
         return "deny", (match[2] or "").strip()
-    if match := _TAKE.fullmatch(text):
+    if (match := _TAKE.fullmatch(text)) and terms.read(match[2] or "") is not None:
         return "take", match[1]
     return None
 
@@ -181,10 +193,22 @@ def _consents(step: Step, card: Card, began: int | None, focused: bool, *, front
     return began >= since + GRACE_MS
 
 
-def _resolve(step: Step, card: Card, verdict: str, reason: str, mode: str | None = None) -> None:
+def _resolve(
+    step: Step, card: Card, verdict: str, reason: str, chosen: Suggestion | None = None, terms: Terms = ONCE
+) -> None:
     in_front = _unanswered(step)[0].call.id
     _put(step, replace(card, answered=True))
-    step.do(fx.Resolve(call_id=card.call.id, verdict=verdict, reason=reason or None, mode=mode))
+    step.do(
+        fx.Resolve(
+            call_id=card.call.id,
+            verdict=verdict,
+            reason=reason or None,
+            mode=chosen.mode if chosen else None,
+            rule=chosen.rule if chosen else None,
+            scope=terms.scope,
+            for_ms=terms.for_ms,
+        )
+    )
     rest = _unanswered(step)
     if rest and rest[0].call.id != in_front:
         _put(step, replace(rest[0], front=step.now))
@@ -222,10 +246,14 @@ def _suggested(details: dict[str, Any]) -> tuple[Suggestion, ...]:
     offered = permission.get("suggestions") if isinstance(permission, dict) else None
     made = []
     for one in offered if isinstance(offered, list) else []:
-        if isinstance(one, dict) and isinstance(one.get("mode"), str):
-            label = one.get("label")
-            sentence = one_line(label) if isinstance(label, str) else words.MODE_SUGGESTION
+        if not isinstance(one, dict):
+            continue
+        label = one.get("label")
+        sentence = one_line(label) if isinstance(label, str) else words.MODE_SUGGESTION
+        if isinstance(one.get("mode"), str):
             made.append(Suggestion(mode=one["mode"], sentence=sentence))
+        elif isinstance(one.get("rule"), str):
+            made.append(Suggestion(rule=one["rule"], sentence=sentence))
     return tuple(made)
 
 
@@ -243,15 +271,21 @@ def _block(step: Step, card: Card) -> Block:
         text = words.WAITING_OF.format(position=position, total=total, id=one_line(call_id))
         rows.append(Row(kind="detail", text=text, gutter="  │ ", tone="muted", call_id=call_id))
     for number, suggestion in enumerate(card.suggestions, 1):
-        text = words.SUGGESTION.format(
+        text = (words.RULE_SUGGESTION if suggestion.mode is None else words.SUGGESTION).format(
             number=number if number > 1 else "",
             sentence=suggestion.sentence,
-            mode=words.mode_name(one_line(suggestion.mode)),
+            mode=words.mode_name(one_line(suggestion.mode or "")),
         )
         rows.append(Row(kind="option", text=text, gutter="  │ ", call_id=call_id))
-    answers = words.ANSWERS_WITH_SUGGESTION if card.suggestions else words.ANSWERS
+    answers = _answers(card)
     rows.append(Row(kind="detail", text=answers, gutter="  └ ", tone="question", call_id=call_id))
     return Block(key=card.key, kind="approval", rows=tuple(rows), revision=card.revision, open=True, tone="question")
+
+
+def _answers(card: Card) -> str:
+    if not card.suggestions:
+        return words.ANSWERS
+    return words.ANSWERS_WITH_RULE if card.suggestions[0].mode is None else words.ANSWERS_WITH_SUGGESTION
 
 
 def _why(card: Card) -> str:
