@@ -27,13 +27,15 @@ async def bash(command: str, cwd, emit=lambda text: None, **arguments):
 
 
 async def test_tool_4_the_contract():
-    """TOOL-4: class, concurrency, deadline and bounds (background commands are not in this release)."""
+    """TOOL-4: class, concurrency, deadline and bounds."""
     described = descriptor(Bash())
     assert described.effects.effect == "arbitrary" and described.runtime.concurrency == "exclusive"
     assert (described.runtime.timeout_ms, described.runtime.max_output_bytes) == (600_000, 30_000)
-    limits = described.input_schema["properties"]["timeout_ms"]
-    assert (limits["minimum"], limits["maximum"]) == (1, 600_000)
-    assert described.input_schema["required"] == ["command"]
+    of = described.input_schema["properties"]
+    bounds = {name: (of[name]["minimum"], of[name]["maximum"]) for name in of if of[name]["type"] == "integer"}
+    assert bounds == {"timeout_ms": (1, 600_000), "wait_ms": (0, 600_000), "background_timeout_ms": (1, 86_400_000)}
+    assert of.keys() - bounds.keys() == {"command", "background", "task_id", "cancel"}
+    assert not described.input_schema.get("required")
 
 
 async def test_ba_4_no_combinators_at_the_top_of_the_schema():
@@ -80,9 +82,15 @@ async def test_ba_2_a_time_out_is_stated_and_typed(tmp_path):
 
 
 async def test_ba_2_the_output_limit_is_stated_and_typed(tmp_path):
+    """BA-2: and how much had been written by then, of which the last part was read by nobody."""
     outcome = await bash("yes", tmp_path)
-    assert outcome.text.endswith("[ended after 8,000,000 bytes of output]")
-    assert outcome.result.structured_content == {"ending": "output_limit", "max_output_bytes": 8_000_000}
+    typed = outcome.result.structured_content
+    assert (typed["ending"], typed["max_output_bytes"]) == ("output_limit", 8_000_000)
+    assert 8_000_000 < typed["output_bytes"] < 10_000_000
+    assert outcome.text.endswith(
+        "[ended after 8,000,000 bytes of output, the most a command may write; it had written "
+        f"{typed['output_bytes']:,}. Send longer output to a file, or run it in the background]"
+    )
 
 
 class Scripted(LocalEnvironment):

@@ -203,19 +203,19 @@ async def test_the_time_limit_runs_on_the_given_clock(tmp_path):
 
 async def test_en_2_the_output_cap_ends_the_command(tmp_path):
     output, event = await outcome("echo $$ > shell; yes", tmp_path, max_output_bytes=100_000)
-    assert event == OutputLimit(100_000) and len(output) == 100_000
+    assert event == OutputLimit(100_000, written=event.written) and len(output) == 100_000 < event.written
     assert not alive(int((tmp_path / "shell").read_text()))
 
 
 async def test_en_2_the_default_cap_is_eight_million_bytes(tmp_path):
     output, event = await outcome("yes", tmp_path)
-    assert event == OutputLimit(8_000_000) and len(output) == 8_000_000
+    assert event == OutputLimit(8_000_000, written=event.written) and len(output) == 8_000_000 < event.written
 
 
 async def test_en_2_the_cap_holds_for_what_is_read_after_the_end(tmp_path, monkeypatch):
     """The shell may be gone before its output is read: what is over the cap is not dropped silently."""
     monkeypatch.setattr(process.Child, "read", read_when_ended(process.Child.read))
-    assert await outcome("printf 123456789", tmp_path, max_output_bytes=5) == (b"12345", OutputLimit(5))
+    assert await outcome("printf 123456789", tmp_path, max_output_bytes=5) == (b"12345", OutputLimit(5, written=9))
     assert await outcome("printf 12345", tmp_path, max_output_bytes=5) == (b"12345", Exit(0))
 
 
