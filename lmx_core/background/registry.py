@@ -189,7 +189,10 @@ class Registry:
 
     def _over(self, command: _Command, task: asyncio.Task[None]) -> None:
         """Settles a command whose reader has ended, however it did, and arms the moment when it is forgotten."""
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, ToolError):
+            command.error = str(error)
+        elif error is not None:
             log.error("the environment of background command %s failed with %s", command.id, for_log(error))
             command.error = f"the environment failed: {type(error).__name__}"
         command.settle(cancelled=task.cancelled())
