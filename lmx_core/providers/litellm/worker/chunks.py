@@ -76,7 +76,6 @@ class Joined:
         self._pieces: list[str] = []
         self._kind: str | None = None
         self._model: str | None = None
-        self.size = 0
 
     def add(self, chunk: dict[str, Any]) -> None:
         if chunk.get("model") == self._model:  # told once an answer
@@ -92,12 +91,11 @@ class Joined:
             self._kind = kind
         if kind is not None:
             self._pieces.append(text)
-        self.size += len(text) + 1
 
     def take(self) -> tuple[msgspec.Raw, ...]:
         """What waits, encoded; nothing waits any more."""
         self._settle()
-        taken, self._waiting, self.size = self._waiting, [], 0
+        taken, self._waiting = self._waiting, []
         return tuple(msgspec.Raw(_encoded(chunk)) for chunk in taken)
 
     def _settle(self) -> None:

@@ -38,7 +38,6 @@ from lmx_core.providers.litellm.worker.chunks import Joined, plain
 JOIN_SECONDS = 0.015
 """For how long chunks are collected before they are sent; the first one of a pause goes at once."""
 
-JOIN_SIZE = 8_192
 TAIL_SECONDS = 2.0
 """How long, after an answer has said why it ended, its usage may take to come."""
 
@@ -157,36 +156,37 @@ async def _until_its_end(stream: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 class _Sending:
-    """Sends the chunks of one answer: at once after a pause, then joined."""
+    """Sends the chunks of one answer: at once after a pause, then joined.
+
+    By the clock and not by a timer alone: a stream that is faster than litellm never lets the loop get to one.
+    """
 
     def __init__(self, worker: _Worker, id: int):
         self._worker, self._id = worker, id
         self._joined = Joined()
+        self._sent_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, chunk: dict[str, Any]) -> None:
         self._joined.add(chunk)
-        if self._timer is None:
+        if self._worker.loop.time() - self._sent_at >= JOIN_SECONDS:
             self._flush()
-            self._timer = self._worker.loop.call_later(JOIN_SECONDS, self._due)
-        elif self._joined.size >= JOIN_SIZE:
-            self._flush()
-
-    def _due(self) -> None:
-        self._timer = None
-        self._flush()
+        elif self._timer is None:
+            self._timer = self._worker.loop.call_later(JOIN_SECONDS, self._flush)
 
     def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if chunks := self._joined.take():
             self._worker.send(Pieces(self._id, chunks))
+            self._sent_at = self._worker.loop.time()
 
     def __enter__(self) -> _Sending:
         return self
 
     def __exit__(self, *error: object) -> None:
         """What is still waiting is told, also when the answer broke: a person keeps the words that were paid for."""
-        if self._timer is not None:
-            self._timer.cancel()
         self._flush()
 
 
