@@ -91,17 +91,32 @@ MODE_SENTENCES = {
     "full_auto": "full auto mode: everything runs without asking you, and commands are not sandboxed",
 }
 UNSANDBOXED = "commands that run are not sandboxed"
+SANDBOXED_MODE_SENTENCES = {
+    "auto": "auto mode: file edits and sandboxed commands run unasked",
+    "full_auto": "full auto mode: everything runs without asking you",
+}
+"""What is otherwise where a sandbox holds commands in."""
 
 
-def mode_sentence(mode: str) -> str:
-    """What a mode means for the person, in the start banner and when it changes (APR-10, C1-25)."""
+def sandboxed(backend: str, *, network: bool, localhost: bool, writable: Iterable[str] = ()) -> str:
+    """What holds commands in: by what, whom they reach, and where they write beside what they always may (cli.md 6)."""
+    reach = "with the network" if network else "no network but their own loopback" if localhost else "no network"
+    also = ", ".join(writable)
+    return f"commands are sandboxed ({backend}): {reach}" + (f"; also writable: {also}" if also else "")
+
+
+def mode_sentence(mode: str, sandbox: str = "") -> str:
+    """What a mode means for the person, in the start banner and when it changes (APR-10, C1-25). `sandbox`: `sandboxed()`."""
+    if sandbox:
+        return f"{mode_changed(mode, sandbox)}; {sandbox}"
     sentence = MODE_SENTENCES.get(mode, f"{mode} mode")
     return sentence if "sandbox" in sentence or mode == "read_only" else f"{sentence}; {UNSANDBOXED}"
 
 
-def mode_changed(mode: str) -> str:
+def mode_changed(mode: str, sandbox: str = "") -> str:
     """The same in the status line, which has one row: what the start has said about commands is not said again."""
-    return MODE_SENTENCES.get(mode, f"{mode_name(mode)} mode")
+    plain = MODE_SENTENCES.get(mode, f"{mode_name(mode)} mode")
+    return SANDBOXED_MODE_SENTENCES.get(mode, plain) if sandbox else plain
 
 
 def mode_name(mode: str) -> str:
@@ -430,6 +445,8 @@ def cleared(entries: int) -> str:
 
 RUN_VERBS = ("Run", "Running", "Ran", "Not run", "Stopped")
 EDIT_VERBS = ("Edit", "Editing", "Edited", "Not edited", "Stopped editing")
+PATCH_VERBS = ("Patch", "Patching", "Patched", "Not patched", "Stopped patching")
+PATCH_CHANGES = {"created": "Added", "edited": "Edited", "deleted": "Deleted", "moved": "Moved"}
 WRITE_VERBS = ("Write", "Writing", "Wrote", "Not written", "Stopped writing")
 FAILED_SILENTLY = "failed without a word"
 LOST_VERB = "Interrupted"

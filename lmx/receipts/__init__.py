@@ -13,6 +13,7 @@ from lmx.receipts.base import Generic, Receipt, Result, failed_rows
 from lmx.receipts.bash import Bash
 from lmx.receipts.files import Edit, Write
 from lmx.receipts.looking import Glob, Grep, Read
+from lmx.receipts.patch import ApplyPatch
 from lmx.rows import Row
 from lmx_core import ToolCall
 
@@ -25,6 +26,7 @@ SHIPPED: Mapping[str, Receipt] = {
     "bash": Bash(),
     "edit": Edit(),
     "write": Write(),
+    "apply_patch": ApplyPatch(),
 }
 
 

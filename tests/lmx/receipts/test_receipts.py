@@ -21,6 +21,7 @@ TOLD = Receipts()
 
 def run(tmp_path: Path, name: str, **arguments: Any) -> tuple[ToolCall, dict[str, Any]]:
     """A call of the real tool, and the payload of its result."""
+    from lmx_core.builtin import REGISTRY
     from lmx_core.tools.catalog import Catalog
     from lmx_core.tools.run import run as run_tool
     from lmx_core.verdict import Allow
@@ -37,7 +38,7 @@ def run(tmp_path: Path, name: str, **arguments: Any) -> tuple[ToolCall, dict[str
 
     call = ToolCall(id="c1", name=name, arguments=arguments)
     context = ToolContext(cwd=tmp_path, environment=LocalEnvironment(), call_id="c1", clock=SystemClock())
-    catalog = Catalog((*default_tools(), *search_tools()))
+    catalog = Catalog((*default_tools(), *search_tools(), REGISTRY["apply_patch"]))
     outcome = asyncio.run(run_tool(catalog, NoHooks(), call, context, lambda text: None))
     return call, outcome.to_payload()
 
@@ -106,7 +107,7 @@ def test_an_edit_that_matches_loosely_says_so_on_its_card():
     assert not any("letter for letter" in row.text for row in TOLD.evidence(exact, "x = 1\n"))
 
 
-@pytest.mark.parametrize("name", ("read", "grep", "glob", "bash", "edit", "write", "server__tool"))
+@pytest.mark.parametrize("name", ("read", "grep", "glob", "bash", "edit", "write", "apply_patch", "server__tool"))
 @given(
     arguments=st.dictionaries(
         st.text(max_size=8), st.none() | st.text() | st.integers() | st.lists(st.text()), max_size=4
@@ -175,3 +176,58 @@ def test_rcp_14_a_huge_change_is_told_without_comparing_it():
     assert (made.added, made.removed) == (50_000, 50_000)
     spent = cost(lambda: diff.between(before, after))
     assert spent < 200
+
+
+PATCH = """*** Begin Patch
+*** Update File: a.py
+@@
+ one
+-two
++TWO
+*** Add File: b.py
++new
+*** Delete File: c.py
+*** Update File: d.py
+*** Move to: e.py
+@@
+-x
++y
+*** End Patch"""
+
+
+def test_a_patch_is_told_file_by_file(tmp_path):
+    """RCP-1, RCP-13: what became of each, its counts, its diff in the file's own numbers; of a deleted file no lines."""
+    for name, text in (("a.py", "zero\none\ntwo\n"), ("c.py", "gone\n"), ("d.py", "x\n")):
+        (tmp_path / name).write_text(text)
+    call, payload = run(tmp_path, "apply_patch", input=PATCH)
+    assert rows_of(call, payload) == [
+        "✓ Patched 4 files (+3 -3)",
+        "  └ Edited a.py (+1 -1)",
+        "    1   zero",
+        "    2   one",
+        "    3 - two",
+        "    3 + TWO",
+        "  └ Added b.py (+1 -0)",
+        "    1 + new",
+        "  └ Deleted c.py (+0 -1)",
+        "  └ Moved d.py → e.py (+1 -1)",
+        "    1 - x",
+        "    1 + y",
+    ]
+
+
+def test_a_patch_of_one_file_is_told_like_an_edit(tmp_path):
+    (tmp_path / "a.py").write_text("one\ntwo\n")
+    call, payload = run(tmp_path, "apply_patch", input=PATCH.partition("*** Add")[0] + "*** End Patch")
+    assert rows_of(call, payload)[0] == "✓ Edited a.py (+1 -1)"
+
+
+def test_apr_2_before_approval_the_whole_patch_is_shown_with_its_signs():
+    """APR-2: nothing that would be applied is left out, and control characters are written out."""
+    call = ToolCall(id="c", name="apply_patch", arguments={"input": PATCH.replace("new", "n\x1bew")})
+    rows = TOLD.evidence(call, None)
+    assert [row.kind for row in rows[:6]] == ["code", "code", "code", "context", "removed", "added"]
+    assert "\\x1bew" in rows[7].text and TOLD.title(call) == "apply_patch a.py +3"
+    assert TOLD.whole_evidence(call, None).endswith("*** End Patch")
+    long = ToolCall(id="c", name="apply_patch", arguments={"patch": "*** Begin Patch\n*** Add File: a\n" + "+x\n" * 90})
+    assert len(TOLD.evidence(long, None)) == 25 and TOLD.evidence(long, None)[-1].kind == "hidden"
