@@ -67,6 +67,9 @@ class Capture:
         if (room := self._head_limit - len(self._head)) > 0:
             self._head += data[:room]
             data = data[room:]
-        self._tail += data[max(0, len(data) - self._tail_limit) :]
+        if len(data) >= self._tail_limit:
+            self._tail[:] = data[len(data) - self._tail_limit :]
+            return
+        self._tail += data
         if len(self._tail) > 2 * self._tail_limit:  # seldom, so that many small pieces cost no more than few large ones
             del self._tail[: len(self._tail) - self._tail_limit]
