@@ -35,6 +35,8 @@ _COMMANDS = {
     "request": "lmx.cli.stored",
     "fork": "lmx.cli.stored",
     "sessions": "lmx.cli.stored",
+    "undo": "lmx.cli.undo",
+    "redo": "lmx.cli.undo",
     "permissions": "lmx.cli.permissions",
     "explain": "lmx.cli.explain.report",
     "demo": "lmx.cli.demo.play",

@@ -52,6 +52,8 @@ COMMANDS = {
             "request", "SESSION [REQUEST_ID]", "print what a model was asked; --diff: where its cached prefix broke"
         ),
         Command("fork", "SESSION", "copy a conversation, or its beginning, into a new session"),
+        Command("undo", "[SESSION]", "put files back as they were before the last turn of a session"),
+        Command("redo", "[SESSION]", "do again what the last undo took back"),
         Command("sessions", "", "list the sessions of this directory"),
         Command("permissions", "[list | explain COMMAND]", "the rules that hold here; how a command would be judged"),
         Command("explain", "", "print as JSON what a new session would start with"),
@@ -119,7 +121,7 @@ OPTIONS = (
     Option(
         ("--sessions-dir",),
         "PATH",
-        _on("tui run explain log request fork sessions"),
+        _on("tui run explain log request fork sessions undo redo"),
         "where conversations are kept",
         variable="LMX_SESSIONS_DIR",
     ),
@@ -134,13 +136,18 @@ OPTIONS = (
     Option(("--at-seq",), "N", _on("fork"), "cut after the entry with this number"),
     Option(("--unsafe",), None, _on("fork"), "cut even between a tool call and its result"),
     Option(("--all",), None, _on("sessions"), "the sessions of every directory"),
-    Option(("--json",), None, _on("sessions"), "as JSON"),
+    Option(("--json",), None, _on("sessions undo redo"), "as JSON"),
+    Option(("--list",), None, _on("undo"), "list the turns, and what each changed, instead"),
+    Option(("--turns",), "N", _on("undo"), "take back the last N turns at once"),
+    Option(("--preview",), None, _on("undo redo"), "only show what would be done"),
+    Option(("--yes",), None, _on("undo redo"), "do it without asking"),
+    Option(("--force",), None, _on("undo redo"), "overwrite what somebody else has changed since, too"),
     Option(("--keep",), None, _on("demo"), "leave the demo's folder where it is"),
     Option(("-h", "--help"), None, EVERY, "show help and exit"),
     Option(("-v", "--version"), None, EVERY, "show the version and exit"),
 )
 _BY_FLAG = {flag: option for option in OPTIONS for flag in option.flags}
-CONTRADICTIONS = (("continue", "resume"), ("at_turn", "at"), ("at_turn", "at_seq"), ("at", "at_seq"))
+CONTRADICTIONS = (("continue", "resume"), ("at_turn", "at"), ("at_turn", "at_seq"), ("at", "at_seq"), ("preview", "yes"))
 
 STDIN = "-"
 """The word that stands for standard input, and what a `--print` without a value means."""
@@ -293,7 +300,7 @@ def _check_words(command: str, words: tuple[str, ...], given: list[_Given]) -> N
         raise usage("`lmx demo` has its own prompt: write `lmx demo --print`")
     if command == "request" and len(words) == 1 and not any(g.option.key == "diff" for g in given):
         raise usage("`lmx request` needs a REQUEST_ID as well; `lmx request --diff SESSION` names the newest two")
-    most = {"": 0, "SESSION": 1, "[TOPIC]": 1, "SESSION [REQUEST_ID]": 2}.get(wanted)
+    most = {"": 0, "SESSION": 1, "[SESSION]": 1, "[TOPIC]": 1, "SESSION [REQUEST_ID]": 2}.get(wanted)
     if most is not None and len(words) > most:
         raise usage(
             f"unrecognised arguments: {' '.join(map(shown, words[most:]))}\nusage: lmx {command} {wanted}".rstrip()

@@ -30,7 +30,8 @@ from lmx_core import (
     start_session,
 )
 from lmx_core.clock import SystemClock, deadline
-from lmx_core.extensions import Continuation, EnvironmentContext, Permissions, Workspace, coding
+from lmx_core.errors import ExtensionRefused
+from lmx_core.extensions import Checkpoints, Continuation, EnvironmentContext, Permissions, Workspace, coding
 from lmx_core.permissions import Handle, Remembered
 from lmx_core.providers.catalog import PROVIDERS, through_litellm
 from lmx_core.providers.model_catalog import provider_options
@@ -212,9 +213,29 @@ class SessionFactory:
         for name in self.settings.get("disabled_extensions", []):
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}
+        recipe = self._checkpoints() | recipe
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
         gate = {"handle": self.permission, "non_interactive": asks, "rules": self.settings.rules}
         return {**recipe, "permissions": (Permissions, gate)}
+
+    @property
+    def checkpoints(self) -> Path | None:
+        """Where changes are recorded so that they can be taken back; None where nothing is."""
+        state = self.settings.state
+        if state is None or "checkpoints" in self.settings.get("disabled_extensions", []):
+            return None
+        return state / "checkpoints"
+
+    def _checkpoints(self) -> dict[str, Any]:
+        """What records changes. Where it cannot, the person is told at the start and the session goes on without."""
+        where, state = self.checkpoints, self.settings.state
+        if where is None or state is None:
+            return {}
+        try:
+            return {"checkpoints": Checkpoints(where, avoid=[state, self.settings.sessions_dir])}
+        except ExtensionRefused as error:
+            self.notices.append(f"nothing can be undone: {error.reason}")
+            return {}
 
     async def new(self, model: str) -> Session:
         """A fresh session. It must be made inside a running `Runtime`."""

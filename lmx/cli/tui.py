@@ -79,6 +79,7 @@ class ScreenHost:
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"
+        self.checkpoints = factory.checkpoints
         self.log = logging.getLogger("lmx.tui")
         self.notices = factory.notices
         self.resume_hint: Callable[[str], str] = self.hint

@@ -7,6 +7,7 @@ from lmx.commands.base import Actions, Command
 from lmx.commands.help import Help
 from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Model, New, Quit, Resume, Retry
+from lmx.commands.undo import Redo, Rewind, Undo
 
 __all__ = ["COMMANDS", "Actions", "Command"]
 
@@ -18,6 +19,9 @@ COMMANDS: tuple[Command, ...] = (
     Retry(),
     Compact(),
     Clear(),
+    Undo(),
+    Rewind(),
+    Redo(),
     Cancel(),
     Unsteer(),
     Approve(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from lmx_core.permissions import Handle, Rules
 
@@ -51,6 +51,9 @@ class Actions(Protocol):
 
     async def clear(self) -> None:
         """Stop sending the conversation so far. Raises LmxError where there is none."""
+
+    async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
+        """Show what an undo of the files would do, or with `sure` do it. Raises LmxError where there is nothing to do."""
 
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         """Stored sessions as (name, what tells it apart), newest activity first."""

@@ -98,7 +98,7 @@ def is_url(value: Any) -> bool:
         return False
 
 
-EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context")
+EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context", "checkpoints")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
 RULES_TAKES = "a list of rules such as Bash(git log:*), or of tables { rule, should_match, should_not_match }"

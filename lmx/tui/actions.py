@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from lmx.conversation import messages as msg
 from lmx.tui import keymap
@@ -55,6 +56,9 @@ class LineActions:
 
     async def clear(self) -> None:
         await self._bridge.clear()
+
+    async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
+        await self._bridge.put_back(action, turns, sure=sure, force=force)
 
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         return await self._bridge.sessions(everywhere=everywhere)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation import picker
 from lmx.sanitize import one_line
+from lmx.tui import putback
 from lmx.tui.host import Host
 from lmx_core import FOREVER, Allow, Deny, events, run_in_thread
 from lmx_core.errors import AlreadySent, Cancelled, CompactionFailed, LmxError, UnknownCall
@@ -326,6 +327,13 @@ class Bridge:
 
     async def clear(self) -> None:
         await self._live().clear()
+
+    async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
+        """Shows or carries out an undo of the session's files. Raises LmxError."""
+        id = self._live().id
+        self._screen.tell(
+            msg.Say(text=await putback.put_back(self._host.checkpoints, id, action, turns, sure=sure, force=force))
+        )
 
     def _live(self) -> Session:
         if self.session is None:

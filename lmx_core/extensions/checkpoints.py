@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from lmx_core.calls import Descriptor, ToolCall
-from lmx_core.checkpoints.files import private_directory
 from lmx_core.checkpoints.journal import Busy, Places, PutBack
 from lmx_core.checkpoints.record import MAX_FILE_BYTES, Recorder
 from lmx_core.environment.base import FileError
@@ -37,7 +37,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.
 
 
 class Checkpoints:
-    """Records under `dir`, a place that commands cannot write to. Raises ExtensionRefused where it cannot be made.
+    """Records under `dir`, a place that commands cannot write to. Raises ExtensionRefused where it cannot be written.
 
     `commands` False records file tools only. A file larger than `max_file_bytes` is named as changed and cannot be put back.
     `avoid` are directories never looked at, such as where a host keeps its own files inside a work tree.
@@ -54,10 +54,8 @@ class Checkpoints:
         self.directory, self._commands, self._max_file_bytes = Path(dir), commands, max_file_bytes
         self._avoid = [Path(path) for path in avoid]
         self._recorders: dict[str, Recorder] = {}
-        try:
-            private_directory(self.directory)
-        except OSError as error:
-            raise ExtensionRefused(f"{self.directory} cannot be made: {error.strerror}") from error
+        if not _can_be_written(self.directory):
+            raise ExtensionRefused(f"{self.directory} cannot be written")
 
     def apply(self, harness: Harness) -> Harness:
         return harness.append_hooks(
@@ -113,6 +111,12 @@ class Checkpoints:
         recorder = self._recorders.pop(context.session_id or "", None)
         if recorder is not None and not await run_in_thread(recorder.wait, _AT_THE_END_S):
             log.warning("the last call of the session was not recorded to its end")
+
+
+def _can_be_written(directory: Path) -> bool:
+    """Whether files can be made there, or the directory itself; it is made when something is first recorded."""
+    there = next((place for place in (directory, *directory.parents) if place.exists()), directory)
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 class _Bracket:

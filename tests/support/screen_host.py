@@ -38,6 +38,7 @@ class FakeHost:
         self.version, self.cwd, self.first_prompt = "0.0.0", cwd, first_prompt
         self.permission, self.rules = Handle(mode), Rules()
         self.history_path: Path | None = None
+        self.checkpoints: Path | None = None
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
         self.failing: str | None = None

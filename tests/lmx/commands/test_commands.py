@@ -52,6 +52,9 @@ class Asked:
     async def clear(self) -> None:
         self.done.append(("clear",))
 
+    async def put_back(self, action, turns, *, sure, force):
+        self.done.append((action, turns, sure, force))
+
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         self.done.append(("sessions", everywhere))
         return self._sessions
@@ -77,6 +80,9 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
     (
         ("approve", "", [("allow", "", "")]), ("approve", "all", [("allow", "all", "")]),
         ("deny", "", [("deny", "", "")]), ("deny", "c1 not that way", [("deny", "c1", "not that way")]),
+        ("undo", "", [("undo", 1, False, False)]), ("undo", "yes --force", [("undo", 1, True, True)]),
+        ("rewind", "3", [("rewind", 3, False, False)]), ("rewind", "2 yes", [("rewind", 2, True, False)]),
+        ("redo", "yes", [("redo", 1, True, False)]),
         ("cancel", "", [("cancel",)]), ("unsteer", "", [("take back",)]), ("quit", "", [("quit",)]),
         ("compact", "", [("compact",)]), ("retry", "", [("retry",)]), ("clear", "", [("clear",)]),
         ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
