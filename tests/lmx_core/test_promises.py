@@ -353,6 +353,7 @@ def test_no_3_it_brings_no_web_framework_database_or_terminal():
     )
 
 
+NO_WALLS = ("path", "scrub", "hook", "confine", "gate", "variables", "harness", "extension", "neither")
 NEGATED = (
     "not",
     "no",
@@ -366,16 +367,16 @@ NEGATED = (
 
 
 def test_no_8_no_page_calls_paths_scrubbing_or_hooks_isolation():
-    """NO-8, EN-10: what speaks of isolation says what is none; the local environment says that it is no sandbox."""
+    """NO-8, EN-10: where one of them is spoken of with isolation, it says that it is none."""
     assert LocalEnvironment().sandboxed() is False and LocalEnvironment(credentials=Scrub()).sandboxed() is False
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     claims = []
     for page in pages:
         for sentence in re.split(r"\.\s|\n\n|\|", page.read_text("utf-8")):
             words = f" {' '.join(sentence.lower().split())} "
-            if any(word in words for word in ("isolat", "sandbox ", "sandbox.", "jail")) and not any(
-                f" {no}" in words for no in NEGATED
-            ):
+            # There are walls of the kernel too, and they may be called a sandbox; what is listed here may not.
+            claimed = "isolat" in words or ("sandbox " in words and any(word in words for word in NO_WALLS))
+            if claimed and not any(f" {no}" in words for no in NEGATED):
                 claims.append(f"{page.name}: {sentence[:80]}")
     assert claims == []
     assert "isolation" in (ROOT / "docs/start/embedding.md").read_text("utf-8"), "that it is none has to be said"
