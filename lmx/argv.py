@@ -97,6 +97,8 @@ OPTIONS = (
         _SESSION | _on("permissions"),
         "what runs without asking: see `lmx help permissions`",
     ),
+    Option(("--sandbox",), None, _SESSION, "confine commands: see `lmx help sandbox`"),
+    Option(("--no-sandbox",), None, _SESSION, "do not, whatever the configuration says"),
     Option(
         ("--output-format",),
         "FORMAT",
@@ -147,7 +149,14 @@ OPTIONS = (
     Option(("-v", "--version"), None, EVERY, "show the version and exit"),
 )
 _BY_FLAG = {flag: option for option in OPTIONS for flag in option.flags}
-CONTRADICTIONS = (("continue", "resume"), ("at_turn", "at"), ("at_turn", "at_seq"), ("at", "at_seq"), ("preview", "yes"))
+CONTRADICTIONS = (
+    ("continue", "resume"),
+    ("sandbox", "no_sandbox"),
+    ("at_turn", "at"),
+    ("at_turn", "at_seq"),
+    ("at", "at_seq"),
+    ("preview", "yes"),
+)
 
 STDIN = "-"
 """The word that stands for standard input, and what a `--print` without a value means."""

@@ -6,13 +6,14 @@ the screen would give `run` and the screen different agents (cli.md C1-33).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmx import __version__, composition
 from lmx.config import model as models
-from lmx.config import state
+from lmx.config import sandbox, state
 from lmx.config.layers import Settings, home
 from lmx.exit_status import CommandError
 from lmx.extensions import load as own_extensions
@@ -85,9 +86,17 @@ class SessionFactory:
         self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)
         scrub = settings.get("scrub_credentials", True)
-        self._environment = LocalEnvironment(
+        self._unconfined = LocalEnvironment(
             credentials=Scrub(allow=settings.get("credential_allowlist", [])) if scrub else Inherit(), environ=environ
         )
+
+    @functools.cached_property
+    def environment(self) -> LocalEnvironment:
+        """Where commands run, made when first asked for, before any session (C1-40).
+
+        Raises CommandError (status 1) where they are to be confined and cannot be.
+        """
+        return sandbox.around(self._unconfined, self.settings, cwd=self.cwd, environ=self._unconfined.environ)
 
     def named(self) -> models.Choice | None:
         """The model of a new session as far as it can be told without asking anybody.
@@ -172,7 +181,7 @@ class SessionFactory:
         """What this start decides by itself, before any extension."""
         get, facts = self.settings.get, [own.facts for own in self.load()]
         return Harness.new(
-            environment=self._environment,
+            environment=self.environment,
             max_turns=get("max_turns"),
             max_requests=get("max_requests"),
             max_cost_usd=get("max_cost_usd"),

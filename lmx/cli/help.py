@@ -120,6 +120,35 @@ your own go to the model's provider. Commands do not see variables whose name co
 SECRET, PASSWORD or PASSWD."""
 
 
+def _sandbox() -> str:
+    from lmx_core import Sandbox
+
+    caches, hidden = (" ".join(paths) for paths in (Sandbox.default_writable(), Sandbox.default_hidden()))
+    return f"""\
+--sandbox (in the configuration: sandbox) confines commands: bubblewrap on Linux, sandbox-exec on macOS. Where that does
+not work, lmx does not start. With it, the permission mode auto runs commands unasked.
+
+Commands can write to the working directory, to directories for temporary files, to the caches of tools below as far as
+they exist and hold no programs of PATH, and to what `writable` lists; they can read the rest, and reach a loopback of
+their own.
+
+{caches}
+
+Hidden from commands and from the file tools, with lmx's own files and what `hidden` lists:
+
+{hidden}
+
+  [sandbox]
+  enabled = true
+  network = false                    # true: commands reach the network
+  localhost = true                   # false: not even their own loopback
+  writable = ["~/build"]
+  hidden = ["~/notes"]
+
+Outside of it are hooks, MCP servers, web tools and what lmx itself runs. Commands can write .git/config and .git/hooks of the
+working directory, which name programs that your next git command runs: look at them when you do not trust what ran."""
+
+
 def _sessions() -> str:
     return """\
 Every conversation is kept as one file, ID.jsonl, in ~/.lmx/sessions (--sessions-dir, LMX_SESSIONS_DIR).
@@ -173,6 +202,7 @@ TOPICS: dict[str, Callable[[], str]] = {
     "config": _config,
     "models": _models,
     "permissions": _permissions,
+    "sandbox": _sandbox,
     "sessions": _sessions,
     "extensions": _extensions,
     "environment": _environment,

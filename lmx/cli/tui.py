@@ -16,7 +16,7 @@ from typing import TypeVar
 from lmx import __version__, argv, sessions
 from lmx.assembly import SessionFactory
 from lmx.cli import failures, opening
-from lmx.config import layers, logs, state
+from lmx.config import layers, logs, sandbox, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
 from lmx.extensions.load import wanted
@@ -76,6 +76,7 @@ class ScreenHost:
         self.version = __version__
         self.cwd = factory.cwd
         self.permission, self.rules = factory.permission, factory.settings.rules
+        self.sandbox = sandbox.told(factory.environment)
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"

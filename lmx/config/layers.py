@@ -180,6 +180,10 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
     if (text := flags.get("fallback_model")) is not None:
         values["fallback_models"] = [item.strip() for item in text.split(",")]
         sources["fallback_models"] = "flag"
+    if "sandbox" in flags or "no_sandbox" in flags:
+        table = values.get("sandbox")
+        values["sandbox"] = (table if isinstance(table, dict) else {}) | {"enabled": "sandbox" in flags}
+        sources["sandbox"] = "flag"
     mode = flags.get("permission_mode")
     if mode is not None:
         if mode not in (*MODES, *SYNONYMS):

@@ -217,6 +217,15 @@ KEYS = (
         '["NPM_TOKEN"]',
     ),
     Key(
+        "sandbox",
+        "true, false or { enabled = true or false, and as wanted network, localhost = true or false, writable, hidden = "
+        "lists of paths that are absolute or begin with ~ }",
+        _sandbox,
+        "false",
+        "confine commands: `lmx help sandbox`",
+        '{ enabled = true, network = false, writable = ["~/build"], hidden = ["~/notes"] }',
+    ),
+    Key(
         "permissions.mode",
         f"one of {', '.join(MODES)} (or {', '.join(SYNONYMS)})",
         lambda value: value in (*MODES, *SYNONYMS),
@@ -241,15 +250,6 @@ KEYS = (
         "deny",
         "what `run` does with a call it would have to ask about",
         '"deny"',
-    ),
-    Key(
-        "sandbox",
-        "true, false or { enabled = true or false, and as wanted network, localhost = true or false, writable, hidden = "
-        "lists of paths that are absolute or begin with ~ }",
-        _sandbox,
-        "false",
-        "confine commands: `lmx help sandbox`",
-        '{ enabled = true, network = false, writable = ["~/build"], hidden = ["~/notes"] }',
     ),
     Key("providers.*.api_key", "text on one line", _one_line, "none", "the key, where no variable has it", '"..."'),
     Key(

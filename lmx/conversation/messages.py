@@ -131,12 +131,16 @@ class Starting(Message, frozen=True):
 
 
 class Opened(Message, frozen=True, kw_only=True):
-    """Another session is shown from here on; its stored entries follow in slices, then `Ready`."""
+    """Another session is shown from here on; its stored entries follow in slices, then `Ready`.
+
+    `sandbox` says in words what holds commands in; empty: nothing does.
+    """
 
     session_id: str
     name: str
     model: str
     mode: str
+    sandbox: str = ""
 
 
 class Earlier(Message, frozen=True):

@@ -50,7 +50,7 @@ def _starting(step: Step, message: msg.Starting) -> None:
 
 
 def _opened(step: Step, message: msg.Opened) -> None:
-    entries.opened(step, session_id=message.session_id, name=message.name, model=message.model, mode=message.mode)
+    entries.opened(step, message)
 
 
 def _ready(step: Step, message: msg.Ready) -> None:
@@ -128,7 +128,7 @@ def _submit(step: Step, message: msg.Submit) -> None:
 
 def _mode_changed(step: Step, message: msg.ModeChanged) -> None:
     step.set(mode=message.mode)
-    step.flash(words.mode_changed(message.mode))
+    step.flash(words.mode_changed(message.mode, step.state.sandbox))
 
 
 def _answer_lost(step: Step, message: msg.AnswerLost) -> None:

@@ -193,6 +193,7 @@ class State(Struct, frozen=True, kw_only=True):
     model: str = ""
     model_on_record: str | None = None
     mode: str = ""
+    sandbox: str = ""
     seq: int = -1
     keys: int = 0
     turns: int = 0

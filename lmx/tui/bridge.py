@@ -104,6 +104,7 @@ class Bridge:
                 name=name_of(session.id),
                 model=snapshot.model,
                 mode=self._host.permission.mode,
+                sandbox=self._host.sandbox,
             )
         )
         for start in range(0, len(snapshot.entries), SLICE):

@@ -31,6 +31,8 @@ class Host(Protocol):
     cwd: Path
     resume_hint: Callable[[str], str]
     permission: Handle
+    sandbox: str
+    """In words, what holds commands in; empty where nothing does."""
     rules: Rules
     first_prompt: str | None
     history_path: Path | None

@@ -39,6 +39,8 @@ class FakeHost:
         self.permission, self.rules = Handle(mode), Rules()
         self.history_path: Path | None = None
         self.checkpoints: Path | None = None
+        self.sandbox = ""
+        self.checkpoints: Path | None = None
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
         self.failing: str | None = None

@@ -16,7 +16,7 @@ from lmx import argv, exit_status
 from lmx.assembly import SessionFactory
 from lmx.cli import opening
 from lmx.cli.explain import against, diagnostics
-from lmx.config import layers, logs, schema
+from lmx.config import layers, logs, sandbox, schema
 from lmx.config import model as models
 from lmx.config.layers import Settings
 from lmx.exit_status import CommandError
@@ -71,7 +71,7 @@ def _report(line: argv.Line, factory: SessionFactory, environ: Mapping[str, str]
         "permissions": {
             "mode": factory.permission.mode,
             "source": factory.permission.source,
-            "sandbox": False,
+            "sandbox": sandbox.asked_for(settings) is not None,
             "non_interactive": settings.get("permissions.non_interactive", "deny"),
         },
         "defaults_applied": _defaults(settings, made.names),

@@ -13,6 +13,7 @@ from typing import Any
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.messages import Opened
 from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
@@ -49,20 +50,21 @@ def _is_of_a_summary(entry: Entry) -> bool:
     return entry.payload.get("kind") == "compaction" or "trigger" in entry.payload
 
 
-def opened(step: Step, *, session_id: str, name: str, model: str, mode: str) -> None:
+def opened(step: Step, message: Opened) -> None:
     """Another session is shown from here on: the screen is cleared, what belongs to the person stays."""
     fresh = State(
         life="starting",
-        session_id=session_id,
-        name=one_line(name),
-        model=one_line(model),
-        mode=mode,
+        session_id=message.session_id,
+        name=one_line(message.name),
+        model=one_line(message.model),
+        mode=message.mode,
+        sandbox=message.sandbox,
         keys=step.state.keys,
         **{name: getattr(step.state, name) for name in _OF_THE_PERSON},
     )
     step.state = fresh
     step.do(fx.Clear())
-    step.note(words.mode_sentence(mode), tone="notice")
+    step.note(words.mode_sentence(message.mode, message.sandbox), tone="notice")
 
 
 _OF_THE_PERSON = (

@@ -22,6 +22,7 @@ from lmx_core.environment.local import LocalEnvironment
 from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt
 from lmx_core.environment.sandbox.namespace import Namespace
 from lmx_core.environment.sandbox.policy import (
+    CACHES,
     HIDDEN,
     Layout,
     Policy,
@@ -91,11 +92,21 @@ class Sandbox(LocalEnvironment):
 
     @staticmethod
     def default_hidden() -> list[str]:
-        """What is hidden without being asked for, as far as it exists."""
+        """What is hidden without being asked for, as far as it exists; `~` is the home directory."""
         return list(HIDDEN)
+
+    @staticmethod
+    def default_writable() -> list[str]:
+        """The caches that are writable as far as they exist, beside directories for temporary files."""
+        return list(CACHES)
 
     def sandboxed(self) -> bool:
         return True
+
+    @property
+    def backend(self) -> str:
+        """`bwrap` or `seatbelt`."""
+        return self._backend
 
     @property
     def policy(self) -> Policy:

@@ -138,7 +138,7 @@ def test_json_is_read_with_the_same_keys(tmp_path: Path) -> None:
         ("config.toml", '[permission]\nmode = "read_only"', ["permission", "permissions"]),
         ("config.toml", 'Model = "a:b"', ["model"]),
         ("config.toml", "scrub_credential = true", ["scrub_credentials"]),
-        ("config.toml", "sandbox = true", ["sandbox", "not supported"]),
+        ("config.toml", "sandbx = true", ["sandbox"]),
         ("config.toml", "max_cost = 1", ["max_cost_usd"]),
         ("config.toml", "continuation = 3", ["continuation takes true, false or"]),
         ("config.toml", "continuation = { max_output_continuations = 11 }", ["continuation takes"]),

@@ -1,0 +1,139 @@
+"""`lmx --sandbox`: commands of a real run are confined for real, or the start is refused; never anything between."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.confined import CONFINES, beside_temporary_files
+from support.program import Program, serve
+
+confined = pytest.mark.skipif(not CONFINES, reason="commands cannot be confined here; the refusal is tested instead")
+
+
+@confined
+@pytest.mark.parametrize("mode", ["auto", "full_auto"])
+def test_c1_48_commands_of_a_run_are_confined(program: Program, mode: str) -> None:
+    """C1-48, C12-17, cli.md 5.2: `auto` runs them unasked; nothing outside changes, what is in `~/.ssh` is not seen."""
+    (program.home / ".ssh").mkdir()
+    (program.home / ".ssh/id").write_text("a private key")
+    with beside_temporary_files() as outside:
+        command = f"echo in > in.txt; echo out > {outside}/out.txt; cat ~/.ssh/id; echo seen: $(ls -A ~/.ssh)."
+        with serve(program, {"actions": [f"shell: {command}"]}, {"text": "done"}) as model:
+            done = program.ask(model, "--print", "go", "--sandbox", "--permission-mode", mode)
+        assert not list(outside.iterdir())
+    assert done.returncode == 0, done.stderr
+    assert (program.work / "in.txt").read_text() == "in\n", results(program)
+    assert "Read-only file system" in results(program) and "seen: ." in results(program)
+    assert "a private key" not in results(program)
+
+
+@confined
+def test_c3_17_the_configuration_confines_and_a_flag_takes_it_away(program: Program) -> None:
+    """C3-17, cli.md 5.2: what `auto` runs unasked it runs because of the walls; `--no-sandbox` takes both away."""
+    config = written(program, "sandbox = true\n")
+    for flags, runs in (([], True), (["--no-sandbox"], False)):
+        with serve(program, {"actions": ["shell: echo made > made.txt"]}, {"text": "done"}) as model:
+            done = program.ask(model, "run", "go", "--config", config, "--permission-mode", "auto", *flags)
+        assert (program.work / "made.txt").exists() is runs, done.stderr
+        (program.work / "made.txt").unlink(missing_ok=True)
+
+
+@confined
+def test_c3_17_what_the_table_hides_and_opens(program: Program) -> None:
+    """C3-17: `hidden` for commands and the file tools alike, and `writable` beside the working directory."""
+    (program.work / "notes").mkdir()
+    (program.work / "notes/n.txt").write_text("private words")
+    with beside_temporary_files() as outside:
+        fields = f'hidden = ["{program.work}/notes"]\nwritable = ["{outside}"]\n'
+        config = written(program, f"[sandbox]\nenabled = true\n{fields}")
+        actions = ["shell: cat notes/n.txt; echo x > " + f"{outside}/x", "read: notes/n.txt"]
+        with serve(program, {"actions": actions}, {"text": "done"}) as model:
+            done = program.ask(model, "run", "go", "--config", config, "--permission-mode", "auto")
+        assert done.returncode == 0 and (outside / "x").exists(), results(program)
+    assert "private words" not in results(program) and "permission denied" in results(program)
+
+
+@confined
+def test_lmxs_own_files_are_hidden_wherever_they_are(program: Program) -> None:
+    """cli.md 6: the configuration with its keys, the state and the conversations, of directories named anywhere."""
+    state = program.work / "state"
+    state.mkdir()
+    (state / "history.jsonl").write_text("an earlier prompt")
+    config = written(program, '[providers.openai]\napi_key = "a-key-in-a-file"\n')
+    command = f"cat {config} state/history.jsonl transcripts/*; echo end"
+    with serve(program, {"actions": [f"shell: {command}"]}, {"text": "done"}) as model:
+        line = program.line(model, "run", "go", "--sandbox", "--permission-mode", "auto", "--config", config)
+        line += ["--sessions-dir", str(program.work / "transcripts")]
+        done = program.finish(line, LMX_HOME=str(state))
+    assert done.returncode == 0, done.stderr
+    (path,) = (program.work / "transcripts").glob("*.jsonl")
+    told = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["type"] == "tool_result"]
+    assert "end" in str(told) and "an earlier prompt" not in str(told) and "a-key-in-a-file" not in str(told)
+    assert "session_started" not in str(told) and "mock-model" not in str(told)
+
+
+@pytest.mark.parametrize("value", ["1", '"yes"', "{}", "{ enabled = 1 }", "{ enabled = true, hosts = [] }",
+                                   '{ enabled = true, writable = "x" }', '{ enabled = true, hidden = ["rel"] }'])  # fmt: skip
+def test_c3_17_a_table_that_cannot_be_meant_stops_the_start(program: Program, value: str) -> None:
+    """C3-17, 3.4: a guard that is misspelt is never a guard that is off."""
+    done = program.run("run", "go", "--config", written(program, f"sandbox = {value}\n"))
+    assert done.returncode == 2 and "sandbox takes" in done.stderr
+
+
+def test_the_two_flags_contradict_each_other(program: Program) -> None:
+    assert program.run("run", "go", "--sandbox", "--no-sandbox").returncode == 2
+
+
+def test_where_commands_cannot_be_confined_lmx_does_not_start(program: Program) -> None:
+    """C10-20, EN-8: status 1, one sentence that names the package, no request, and nothing runs without."""
+    with serve(program, {"actions": ["shell: echo made > made.txt"]}, {"text": "done"}) as model:
+        line = bare(program.line(model, "run", "go", "--sandbox", "--permission-mode", "full_auto"))
+        done = program.finish(line, PATH=str(program.work))
+        assert not model.requests()
+    assert done.returncode == 1 and "bubblewrap" in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and not (program.work / "made.txt").exists()
+    assert not program.transcripts()
+
+
+def test_the_screen_does_not_open_without_it(program: Program) -> None:
+    """cli.md 6: told before the terminal is touched; no escape sequence is written."""
+    line = bare([sys.executable, "-m", "lmx", "--sandbox", "--model", "openai:mock-model"])
+    master, slave = pty.openpty()
+    env = program.env | {"PATH": str(program.work)}
+    done = subprocess.run(
+        line, stdin=slave, stdout=slave, stderr=subprocess.PIPE, env=env, cwd=program.work, timeout=60
+    )
+    os.close(slave)
+    os.set_blocking(master, False)
+    try:
+        drawn = os.read(master, 10_000)
+    except (BlockingIOError, OSError):
+        drawn = b""
+    os.close(master)
+    assert done.returncode == 1 and b"bubblewrap" in done.stderr and drawn == b""
+
+
+def bare(line: list[str]) -> list[str]:
+    """The line in a process that finds no program in the directories of the system."""
+    code = (
+        "import sys; from lmx_core.environment.sandbox import probe; probe.SYSTEM_PATH = ();"
+        "from lmx.__main__ import main; sys.exit(main())"
+    )
+    return [sys.executable, "-c", code, *line[line.index("lmx") + 1 :]]
+
+
+def results(program: Program) -> str:
+    return json.dumps([entry["payload"] for entry in program.entries() if entry["type"] == "tool_result"])
+
+
+def written(program: Program, text: str) -> str:
+    path: Path = program.home / "written.toml"
+    path.write_text(text)
+    path.chmod(0o600)
+    return str(path)
