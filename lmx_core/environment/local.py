@@ -12,7 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from lmx_core.clock import Clock, SystemClock
-from lmx_core.environment import confine, files, process, together
+from lmx_core.environment import confine, files, inherited, process, together
 from lmx_core.environment.base import (
     DEFAULT_COMMAND_TIMEOUT_MS,
     MAX_COMMAND_OUTPUT_BYTES,
@@ -36,7 +36,8 @@ class LocalEnvironment:
     """The local machine as an `Environment`.
 
     `credentials` is `Inherit()` or `Scrub(allow=[...])`. `environ` is what commands inherit; None: the process's own at the
-    time of the command. Time limits of commands run on `clock`. Raises ConfigError for an invalid policy.
+    time of the command, with the differences that `inherited.put` has recorded. Time limits of commands run on `clock`.
+    Raises ConfigError for an invalid policy.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class LocalEnvironment:
     @property
     def environ(self) -> Mapping[str, str]:
         """What commands inherit, before the credential policy."""
-        return os.environ if self._environ is None else self._environ
+        return inherited.environ() if self._environ is None else self._environ
 
     @property
     def clock(self) -> Clock:
@@ -89,9 +90,9 @@ class LocalEnvironment:
 
         `environ` is what the commands inherit; None: the process's own.
         """
-        inherited = os.environ if environ is None else environ
+        variables = inherited.environ() if environ is None else environ
         # A relative entry would let a repository bring its own shell.
-        entries = [entry for entry in inherited.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
+        entries = [entry for entry in variables.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
         candidates = (f"{entry}/{shell}" for shell in ("bash", "sh") for entry in (*entries, *_SYSTEM_PATH))
         return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - hot
 
@@ -145,8 +146,8 @@ class LocalEnvironment:
         env: Sequence[EnvEntry] = (),
         max_output_bytes: float = MAX_COMMAND_OUTPUT_BYTES,
     ) -> AsyncIterator[RunEvent]:
-        inherited = self.environ
-        shell = self.find_bash(inherited)
+        variables = self.environ
+        shell = self.find_bash(variables)
         if shell is None:
             yield Failed("there is neither bash nor sh on this machine, so no command can be run")
             return
@@ -157,7 +158,7 @@ class LocalEnvironment:
         events = process.run(
             argv,
             cwd=cwd,
-            env=command_environment(inherited, self._policy, env),
+            env=command_environment(variables, self._policy, env),
             timeout_ms=timeout_ms,
             max_output_bytes=max_output_bytes,
             clock=self._clock,
