@@ -66,16 +66,30 @@ def can_end_a_group(shell: str) -> bool:
 
 
 class Child:
-    """A started shell: `wake` is set when there is something to look at, `status` when it has ended and was collected."""
+    """A started shell: `wake` is set when there is something to look at, `status` when it has ended and was collected.
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]):
+    `stdin` and `stderr` are descriptors; without, it reads nothing and its errors are in its output. It is given
+    `kill_after_ms` to end when it is told to.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        *,
+        stdin: int = subprocess.DEVNULL,
+        stderr: int = subprocess.STDOUT,
+        kill_after_ms: float = KILL_AFTER_MS,
+    ):
+        self.kill_after_ms = kill_after_ms
         read, write = os.pipe()
         try:
             self._popen = subprocess.Popen(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=write,
-                stderr=write,
+                stderr=stderr,
                 cwd=cwd,
                 env=env,
                 start_new_session=True,
@@ -204,8 +218,9 @@ class Child:
             attempt += 1
         return True
 
-    async def end(self, kill_after_ms: float = KILL_AFTER_MS) -> None:
+    async def end(self, kill_after_ms: float | None = None) -> None:
         """SIGTERM to the group, SIGKILL after `kill_after_ms`. Cancelled meanwhile, it kills at once."""
+        kill_after_ms = self.kill_after_ms if kill_after_ms is None else kill_after_ms
         try:
             if self.gone():
                 return
@@ -252,10 +267,16 @@ async def run(
     max_output_bytes: float,
     clock: Clock,
     watchdog: Watchdog,
+    stdin: int = subprocess.DEVNULL,
+    stderr: int = subprocess.STDOUT,
+    kill_after_ms: float = KILL_AFTER_MS,
 ) -> AsyncGenerator[RunEvent, None]:
-    """The events of one command (EN-1 to EN-3). However the iterator ends, nothing is left of the command's group."""
+    """The events of one command (EN-1 to EN-3). However the iterator ends, nothing is left of the command's group.
+
+    `stdin`, `stderr` and `kill_after_ms` as in `Child`; the descriptors stay the caller's.
+    """
     try:
-        child = Child(argv, cwd, env)
+        child = Child(argv, cwd, env, stdin=stdin, stderr=stderr, kill_after_ms=kill_after_ms)
     except (OSError, ValueError) as error:
         yield Failed(_start_failure(cwd, error))
         return
@@ -289,7 +310,7 @@ class _Overdue:
         self.fired = True
         if self._child.signal(signal.SIGTERM):
             loop = asyncio.get_running_loop()
-            self._kill = loop.call_later(KILL_AFTER_MS / 1_000, self._child.signal, signal.SIGKILL)
+            self._kill = loop.call_later(self._child.kill_after_ms / 1_000, self._child.signal, signal.SIGKILL)
         self._child.wake()
 
     def cancel(self) -> None:
