@@ -27,8 +27,12 @@ DISABLE_USERNS = "--disable-userns"
 """No namespaces inside namespaces: much of the kernel can be reached only from those. Not known to bubblewrap before 0.8."""
 
 
-def arguments(layout: Layout, *, disable_userns: bool = True) -> list[str]:
-    """What follows `bwrap` and precedes the command."""
+FILTER = 9
+"""The descriptor on which bubblewrap finds the filter of system calls."""
+
+
+def arguments(layout: Layout, *, disable_userns: bool = True, filtered: bool = True) -> list[str]:
+    """What follows `bwrap` and precedes the command. `filtered`: it is started by `given`."""
     words = [*ISOLATION, *([DISABLE_USERNS] if disable_userns else []), *PRIVILEGES]
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for path in layout.sealed:
@@ -43,7 +47,14 @@ def arguments(layout: Layout, *, disable_userns: bool = True) -> list[str]:
         words += ["--ro-bind", "/dev/null", path]
     for name in VARIABLES:
         words += ["--unsetenv", name]
-    return [*words, "--chdir", layout.cwd]
+    return [*words, *(["--seccomp", str(FILTER)] if filtered else []), "--chdir", layout.cwd]
+
+
+def given(filter_path: str) -> list[str]:
+    """What opens the filter for bubblewrap, which takes a descriptor and no path. It goes in front of everything: from inside
+    another user namespace the path could not be opened.
+    """
+    return ["/bin/sh", "-c", f'exec "$@" {FILTER}<"$0"', filter_path]
 
 
 def joined(namespaces: tuple[str, str], nsenter: str) -> list[str]:

@@ -10,17 +10,18 @@ example, and could put a link in its place; followed, the link would open anothe
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from lmx_core.environment import confine
 from lmx_core.environment.base import Changed, Failed, FileChange, FileError
 from lmx_core.environment.local import LocalEnvironment
-from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt
-from lmx_core.environment.sandbox.namespace import Namespace
+from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt, seccomp
+from lmx_core.environment.sandbox.namespace import Filter, Namespace
 from lmx_core.environment.sandbox.policy import (
     CACHES,
     HIDDEN,
@@ -44,11 +45,12 @@ class Sandbox(LocalEnvironment):
     """Confined commands on this machine. Made by `Sandbox.new`, which tries it out."""
 
     def __init__(self, policy: Policy, backend: str, inner: LocalEnvironment):
-        super().__init__(credentials=inner.credentials(), environ=inner.environ, clock=inner.clock)
-        self._allowed, self._backend = policy, backend
+        super().__init__(credentials=inner.credentials(), clock=inner.clock)
+        self._inner, self._allowed, self._backend = inner, policy, backend
         self._programs: dict[str, str] = {}
         self._namespace: Namespace | None = None
         self._nested = True  # whether bubblewrap knows how to forbid namespaces inside namespaces
+        self._filter: Filter | None = None
         self._roots: dict[str, tuple[str, tuple[int, int]]] = {}
         self._doors: frozenset[str] = frozenset()
 
@@ -100,6 +102,11 @@ class Sandbox(LocalEnvironment):
         """The caches that are writable as far as they exist, beside directories for temporary files."""
         return list(CACHES)
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What commands inherit is what those of `inner` do."""
+        return self._inner.environ
+
     def sandboxed(self) -> bool:
         return True
 
@@ -126,6 +133,8 @@ class Sandbox(LocalEnvironment):
             self._programs[program] = found
         self._nested = bwrap.DISABLE_USERNS in _help(self._programs["bwrap"])
         self._doors = frozenset(doors.known(self.environ))
+        refusals = seccomp.program(platform.machine())
+        self._filter = None if refusals is None else Filter(refusals)
         if not self._allowed.network:
             try:
                 self._namespace = Namespace(self._programs["bwrap"], loopback=self._allowed.localhost)
@@ -158,10 +167,11 @@ class Sandbox(LocalEnvironment):
     def _argv(self, place: Layout, argv: Sequence[str]) -> list[str]:
         if self._backend == "seatbelt":
             return [self._programs["sandbox-exec"], "-p", seatbelt.profile(place), *argv]
-        confined = [self._programs["bwrap"], *bwrap.arguments(place, disable_userns=self._nested), "--", *argv]
-        if self._namespace is None:
-            return confined
-        return [*bwrap.joined(self._namespace.paths, self._programs["nsenter"]), *confined]
+        options = bwrap.arguments(place, disable_userns=self._nested, filtered=self._filter is not None)
+        confined = [self._programs["bwrap"], *options, "--", *argv]
+        if self._namespace is not None:
+            confined = [*bwrap.joined(self._namespace.paths, self._programs["nsenter"]), *confined]
+        return confined if self._filter is None else [*bwrap.given(self._filter.path), *confined]
 
     def _root(self, cwd: Path) -> str | Failed:
         """The working directory that `cwd` is, or is inside of, as it was at first; else why no command may run there."""

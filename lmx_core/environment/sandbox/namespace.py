@@ -1,4 +1,4 @@
-"""The network that the commands of one environment share: a loopback of their own, and nothing else.
+"""What the commands of one environment share: a network that is a loopback of their own and nothing else, and the filter.
 
 A network for each command would be simpler, and a server started by one command could then not be reached from the next
 (cli.md 6). A process that holds the network open would have to be watched, restarted and ended. So a process makes it and
@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import weakref
 from collections.abc import Callable
 
@@ -42,6 +43,21 @@ class Namespace:
         """Where a child process finds the user and the network namespace. They are not inherited by anything."""
         user, network = self._descriptors
         return f"/proc/{os.getpid()}/fd/{user}", f"/proc/{os.getpid()}/fd/{network}"
+
+
+class Filter:
+    """The bytes of a system call filter as a file that only this process's children find, and that needs no cleaning up."""
+
+    def __init__(self, program: bytes):
+        with tempfile.TemporaryFile() as file:
+            file.write(program)
+            file.flush()
+            self._descriptor = os.dup(file.fileno())
+        weakref.finalize(self, _close, (self._descriptor,))
+
+    @property
+    def path(self) -> str:
+        return f"/proc/{os.getpid()}/fd/{self._descriptor}"
 
 
 def _made(argv: Callable[[int], list[str]]) -> tuple[int, int]:
@@ -86,6 +102,6 @@ def _opened(process: subprocess.Popen[bytes], info: int) -> tuple[int, int]:
         raise
 
 
-def _close(descriptors: tuple[int, int]) -> None:
+def _close(descriptors: tuple[int, ...]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)

@@ -111,7 +111,7 @@ def layout(
     hidden = hidden_paths(policy)
     files = tuple(path for path in hidden if not os.path.isdir(path))  # noqa: PTH112 - hot
     directories = tuple(path for path in hidden if path not in files)
-    sealed = tuple(_existing(SEALED))
+    sealed = outermost(_existing(SEALED))
     doors = sorted(
         path
         for path in {os.path.realpath(socket) for socket in sockets}
