@@ -444,6 +444,8 @@ def cleared(entries: int) -> str:
 # --- receipts: a call that is asked for, runs, ran, was refused, was stopped (RCP-4) ------------------------------------
 
 RUN_VERBS = ("Run", "Running", "Ran", "Not run", "Stopped")
+START_VERBS = ("Start", "Starting", "Started", "Not started", "Stopped starting")
+STOP_VERBS = ("Stop", "Stopping", "Stopped", "Not stopped", "Stopped stopping")
 EDIT_VERBS = ("Edit", "Editing", "Edited", "Not edited", "Stopped editing")
 PATCH_VERBS = ("Patch", "Patching", "Patched", "Not patched", "Stopped patching")
 PATCH_CHANGES = {"created": "Added", "edited": "Edited", "deleted": "Deleted", "moved": "Moved"}
@@ -456,6 +458,9 @@ LINES = "(lines {first}-{last})"
 EXIT = "exit {status}"
 TIMED_OUT = "stopped after {time}, its time limit"
 OUTPUT_LIMIT = "stopped at {size} of output"
+IN_BACKGROUND = "runs in the background as {id}"
+BACKGROUND = {"running": "runs", "timed_out": "stopped at its time limit", "failed": "failed", "cancelled": "stopped"}
+"""How a background command is told that has no exit status."""
 
 
 def more_characters(number: int) -> str:

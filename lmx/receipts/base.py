@@ -71,10 +71,7 @@ class Generic:
         )
 
     def verb(self, state: str) -> str:
-        parked, running, done, denied, cancelled = self.verbs
-        named = {"running": running, "done": done, "failed": done, "denied": denied, "cancelled": cancelled}
-        named["lost"] = words.LOST_VERB
-        return named.get(state, parked)
+        return tensed(self.verbs, state)
 
     def explored(self, call: ToolCall) -> str | None:
         return None
@@ -97,6 +94,14 @@ class Generic:
 
     def changes(self, call: ToolCall) -> str | None:
         return None
+
+
+def tensed(verbs: tuple[str, str, str, str, str], state: str) -> str:
+    """The verb of a state (RCP-4), of one to be asked for, running, done, refused and stopped."""
+    parked, running, done, denied, cancelled = verbs
+    named = {"running": running, "done": done, "failed": done, "denied": denied, "cancelled": cancelled}
+    named["lost"] = words.LOST_VERB
+    return named.get(state, parked)
 
 
 def arguments(call: ToolCall, but: tuple[str, ...] = ()) -> list[tuple[str, str]]:

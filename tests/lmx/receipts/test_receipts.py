@@ -231,3 +231,36 @@ def test_apr_2_before_approval_the_whole_patch_is_shown_with_its_signs():
     assert TOLD.whole_evidence(call, None).endswith("*** End Patch")
     long = ToolCall(id="c", name="apply_patch", arguments={"patch": "*** Begin Patch\n*** Add File: a\n" + "+x\n" * 90})
     assert len(TOLD.evidence(long, None)) == 25 and TOLD.evidence(long, None)[-1].kind == "hidden"
+
+
+def background(how: str, *said: str, **arguments: Any) -> tuple[ToolCall, dict[str, Any]]:
+    """A call about a background command, and a payload as the tool makes it. `how` is the status."""
+    content = {"task_id": "bg-0123abcd", "status": how, "duration_ms": 65_000}
+    if how == "exited":
+        content["exit_status"] = 3
+    call = ToolCall(id="c1", name="bash", arguments=arguments)
+    return call, {
+        "outcome": "ok",
+        "arguments": arguments,
+        "output": "\n".join([*said, "[bg-0123abcd is as it is]"]),
+        "structured_content": content,
+    }
+
+
+def test_a_background_command_that_is_started_names_its_task():
+    started = background(
+        "running", "ready", '[started in the background; task_id "x"]', command="serve", background=True
+    )
+    assert rows_of(*started) == ["✓ Started serve", "  └ ready", "  └ runs in the background as bg-0123abcd"]
+    died = background("exited", "no port", "[started in the background]", command="serve", background=True)
+    assert rows_of(*died) == ["✓ Started serve", "  └ no port", "  └ exit 3"]
+
+
+def test_a_look_at_a_background_command_is_told_as_looking_and_a_stop_as_that():
+    call, payload = background("running", "a line", task_id="bg-0123abcd")
+    assert TOLD.explored(call) == "bash bg-0123abcd" and TOLD.found(call, payload) == "(runs 1m)"
+    call, payload = background("exited", task_id="bg-0123abcd", wait_ms=5)
+    assert TOLD.found(call, payload) == "(exit 3)"
+    call, payload = background("cancelled", "bye", task_id="bg-0123abcd", cancel=True)
+    assert TOLD.explored(call) is None and TOLD.title(call) == "bash bg-0123abcd"
+    assert rows_of(call, payload) == ["✓ Stopped bg-0123abcd", "  └ bye", "  └ stopped 1m"]
