@@ -102,6 +102,17 @@ def test_the_same_look_several_times_is_one_line():
     assert "  └ read a.py (1 line) ×3" in talk.text()
 
 
+def test_polls_of_a_background_command_are_one_line_that_changes():
+    talk = Talk()
+    talk.prompt()
+    for number in range(3):
+        poll = call(f"c{number}", "bash", task_id="bg-0123abcd")
+        talk.answer("", [poll])
+        status = {"task_id": "bg-0123abcd", "status": "running", "duration_ms": 60_000 * (number + 1)}
+        talk.result(poll, "", structured_content=status, arguments={"task_id": "bg-0123abcd"})
+    assert headings(talk) == ["✓ Explored"] and "  └ bash bg-0123abcd (runs 3m) ×3" in talk.text()
+
+
 def test_rcp_3_a_failed_call_is_its_output_in_the_error_tone():
     """RCP-3: no receipt is asked about a failure."""
     talk = Talk()
