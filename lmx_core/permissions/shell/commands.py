@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmx_core.permissions.shell.heredocs import Stdin
     from lmx_core.permissions.shell.reader import Reader
 
-SHELLS = frozenset("sh bash dash ash ksh ksh93 mksh zsh rbash".split())
+SHELLS = frozenset("sh bash dash ash ksh ksh93 mksh zsh rbash posh yash sash".split())
 FOREIGN_SHELLS = frozenset("fish csh tcsh nu pwsh powershell elvish xonsh rc es".split())
 _RESERVED = frozenset(
     "if then elif else fi while until do done for select in case esac { } ! function [[ ]] coproc".split()
@@ -106,7 +106,7 @@ def _behind(reader: Reader, part: Part, program: str) -> bool:
         return False
     behind = wrappers.inner(program, words)
     if behind is None:
-        return program in wrappers.WRAPPERS and wrappers.WRAPPERS[program].transparent
+        return False
     settings = [_setting(reader, word) for word in behind.assigned]
     inner = words[behind.at :]
     if program == "xargs":
@@ -120,7 +120,8 @@ def _behind(reader: Reader, part: Part, program: str) -> bool:
         at=behind.at,
         needed=part.needed,
     )
-    return behind.transparent
+    # `./timeout` is not the program that a rule may look behind; what it would do with its arguments nobody knows.
+    return behind.transparent and words[0].value in (program, f"/bin/{program}", f"/usr/bin/{program}")
 
 
 def _setting(reader: Reader, word: Word) -> Setting:

@@ -27,6 +27,7 @@ class Stdin(msgspec.Struct, frozen=True):
 
 def document(reader: Reader, node: Node) -> tuple[list[Word], Stdin | None]:
     """Reads `<<WORD`: its text, and the rest of the line, which the grammar hangs below it."""
+    reader.gaps(node)
     words: list[Word] = []
     body: Node | None = None
     stdin: Stdin | None = None

@@ -27,7 +27,7 @@ guile clisp racket sbcl ecl scheme gosh csi newlisp slsh: -c -e -x -l --eval --l
 octave octave-cli matlab scilab gnuplot maxima gp: -e -r --eval --batch-string -batch
 expect: -c -f
 tclsh wish: -c
-psql mysql mariadb sqlite3 mongo mongosh redis-cli duckdb: -c -e --command --execute --eval -cmd --init-command --eval
+mysql mariadb sqlite3 duckdb: -cmd --init-command -init
 mysql mysqldump mariadb: --default-auth --plugin-dir
 gdb lldb: -ex -x -o -O -s -S --command --eval-command --init-command --args -iex
 bpftrace: -e -c --unsafe
@@ -36,7 +36,7 @@ vim vi nvim ex view rvim vimdiff gvim: -c -S -s -u --cmd
 nano pico: -s --speller
 less more most pg: -k -K
 man: -P -H -C --pager --html --config-file
-git: --output -c --exec-path --upload-pack --receive-pack --exec --upload-archive --extcmd -O
+git: --output --exec-path --upload-pack --receive-pack --exec --upload-archive --extcmd -O
 git: --open-files-in-pager --config-env --ext-diff
 hg: --config --ssh --remotecmd
 svn: --config-option --editor-cmd --diff-cmd --diff3-cmd --merge-cmd
@@ -53,16 +53,16 @@ cpio: --rsh-command
 sort: --compress-program
 split: --filter
 xargs: -a
-make gmake bmake: --eval SHELL= -f --file --makefile -C --directory
-ninja: -f -C
-cmake: -P -E -D
+make gmake bmake: --eval SHELL= -f --file --makefile
+ninja: -f
+cmake: -P -E
 ctest: -S -SP --build-makeprogram
 gcc g++ cc c++ clang clang++ gfortran: -wrapper -fplugin -specs -B -Xclang
 cargo: --config
 rustc: -C
 go: -toolexec -exec -overlay
-mvn gradle gradlew: -D -I --init-script
-npm pnpm yarn: --node-options --script-shell -C --cwd --prefix --dir
+gradle gradlew: -I --init-script
+npm pnpm yarn: --node-options --script-shell
 pip pip3: --editor --python --config-settings
 gem: -e --editor
 bundle: --gemfile
@@ -108,14 +108,14 @@ sshpass: -f
 systemctl loginctl busctl machinectl: --address
 xdg-user-dir: *
 tcl: -c
-su runuser: -c --command -s --shell
-script: -c --command
+su runuser: *
+script: *
 sg newgrp: -c
-flock: -c --command
+flock ksu: *
 perlbug: -e
-run-parts: --regex
+run-parts: *
 start-stop-daemon: -x --exec -a --startas
-at batch: -f
+at batch: *
 crontab: -e -r
 parallel: --pipe
 strace: -o
@@ -138,20 +138,12 @@ bat: --pager
 delta: --pager
 jq yq: -L -f --from-file --library-path
 pandoc: -F --filter -L --lua-filter --pdf-engine
-pytest py.test: -c -p --rootdir --override-ini -o
-tox nox: -c -f --conf
-eslint: -c --config --rulesdir --resolve-plugins-relative-to --plugin -f --format
-prettier: --plugin --config
-webpack vite rollup jest vitest mocha: -c -r --config --require --globalSetup
-mypy: --config-file --python-executable
-date hostname: -s --set -F
-uv: --python --directory --project
 valgrind: --tool --db-command
 task tasksh: execute exec
 xdotool: exec
 service: *
 puppet chef-client salt-call: -e --execute
-grc multitime pexec aoss distcc choom logsave openvt mosh-server ssh-agent ld.so dosbox: *
+grc multitime pexec aoss distcc choom logsave openvt mosh-server chroot ssh-agent ld.so dosbox: *
 cobc: -x -j
 puppet: apply
 check_by_ssh check_ssl_cert: -o --grep-bin
@@ -189,9 +181,15 @@ def _rows(table: str) -> Mapping[str, tuple[str, ...]]:
 
 OPTIONS = _rows(_TABLE)
 _SHELLS = frozenset("sh bash dash ash zsh ksh mksh fish csh tcsh pwsh busybox".split())
+_ONLY_NAMES = frozenset(
+    "echo printf grep egrep fgrep rg ag cat bat ls which type whereis man tldr apropos info file stat head tail wc diff "
+    "sort git gh cd test [ mkdir touch rm cp mv ln chmod brew apt apt-get dnf yum pip pip3 npm pnpm yarn cargo go export "
+    "shellcheck shfmt".split()
+)
+"""Programs to which the name of a shell is a text, a file or a package."""
 _VERSION = re.compile(r"^(python|pypy|ruby|perl|lua|php|node|tclsh|guile|gcc|clang)[0-9.]+$")
 _CODE_FROM_INPUT = frozenset(
-    "python python2 python3 pypy pypy3 perl ruby node nodejs php lua julia Rscript tclsh".split()
+    "python python2 python3 pypy pypy3 perl ruby node nodejs php lua julia Rscript tclsh m4".split()
 )
 
 
@@ -227,9 +225,9 @@ def _places(program: str, words: Sequence[Word], assigned: Mapping[str, bool]) -
                 at + 1,
                 f"{option if option != '*' else short(word.text)} hands {program} something to run or to write",
             )
-        elif at > 0 and word.value.rpartition("/")[2] in _SHELLS and program not in _SHELLS:
+        elif word.value.rpartition("/")[2] in _SHELLS and program not in _SHELLS and program not in _ONLY_NAMES:
             yield at + 1, f"{short(word.text)} is a shell that {program} may run"
-        if word.value == "--" and program not in ("capsh",):
+        if word.value == "--" and "*" not in options and program != "capsh":
             break
     if runs := wrappers.runner(words):
         first = next((at for at in range(runs, len(words)) if not (words[at].value or "-").startswith("-")), runs)
@@ -246,7 +244,7 @@ def _places(program: str, words: Sequence[Word], assigned: Mapping[str, bool]) -
 def _only_an_option(word: Word) -> bool:
     """An option that names no script and does not just tell the version."""
     value = word.value or "x"
-    return value.startswith("-") and value not in ("--version", "-V", "-v", "-h", "--help")
+    return value.startswith("-") and value not in ("--version", "-V", "-v", "-h", "--help", "--test", "--watch")
 
 
 def _is(option: str, value: str) -> bool:
@@ -337,6 +335,31 @@ def _find(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
             yield at + 1, f"{word.value} lets find change files"
 
 
+def _git(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
+    """In front of its own command git takes settings, and some of them are programs; `-c` behind it means something else."""
+    for at, word in enumerate(words[1:], 1):
+        value = word.value or "-c"
+        if not value.startswith("-"):
+            before = words[at - 1].value
+            if before not in ("-C", "--git-dir", "--work-tree", "--namespace"):
+                return
+        elif value.startswith(("-c", "--config-env", "--exec-path")):
+            yield at + 1, f"{short(word.text)} gives git settings, and programs to run are among them"
+
+
+_SQL = re.compile(
+    r"\\!|^\s*\.(?:shell|system|load|once|output|excel|edit|import|open)\b|^\s*(?:system|source)\s|\bprogram\b|\binto\s+(?:out|dump)file",
+    re.I,
+)
+
+
+def _sql(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
+    """Statements are what such a client is for; its own commands that start a program or write a file are not."""
+    for at, word in enumerate(words[1:], 1):
+        if word.value is not None and _SQL.search(word.value):
+            yield at + 1, f"{short(word.text)} may run a program or write a file"
+
+
 def _editor(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
     for at, word in enumerate(words[1:], 1):
         if (word.value or "+").startswith("+"):
@@ -351,6 +374,13 @@ _INSPECTORS: Mapping[str, Callable[[Sequence[Word]], Iterator[tuple[int, str]]]]
     "sed": _sed,
     "gsed": _sed,
     "find": _find,
+    "git": _git,
+    "psql": _sql,
+    "mysql": _sql,
+    "mariadb": _sql,
+    "sqlite3": _sql,
+    "sqlite": _sql,
+    "duckdb": _sql,
     "vim": _editor,
     "vi": _editor,
     "nvim": _editor,

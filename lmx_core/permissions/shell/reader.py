@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from lmx_core.permissions.shell import commands, expansions, heredocs
+from lmx_core.permissions.shell import accounting, commands, expansions, heredocs
 from lmx_core.permissions.shell.base import File, Part, Reading, Setting
 from lmx_core.permissions.shell.words import WORD_NODES, Surprise, Word, blank, collapsed, read, short, text_of
 
@@ -37,7 +37,7 @@ _PLAIN_BODIES = frozenset(
     "negated_command variable_assignments redirected_statement".split()
 )
 _SIMPLE = frozenset(("command", "declaration_command", "test_command"))
-_DASH = re.compile(rb"[ \t]+-[ \t]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HARMLESS_FILES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"))
 
 
@@ -100,7 +100,7 @@ class Reader:
     def _read(self, data: bytes) -> None:
         root = _parser().parse(data).root_node
         outer, self.source = self.source, data
-        if root.has_error and any(not _opens_both_ways(node) for node in _errors(root)):
+        if root.has_error and any(not accounting.opens_both_ways(node) for node in accounting.errors(root)):
             self.unsure.append("the command is not shell syntax that can be read for certain")
         if not blank(data[: root.start_byte]) or not blank(data[root.end_byte :]):
             self.unsure.append("something around the command is passed over by the reader")
@@ -154,7 +154,7 @@ class Reader:
             elif child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
                 self.guarded(functools.partial(self._redirect_of, node), child)
             elif node.type == "redirected_statement" and child.type in _SIMPLE:
-                redirects, dash = _redirects(node), self._dash(node, child)
+                redirects, dash = _redirects(node), accounting.lost_dash(self.source, node, child)
                 self.guarded(functools.partial(self.simple, redirects=redirects, dash=dash), child)
             else:
                 self.guarded(self.statement, child)
@@ -165,27 +165,14 @@ class Reader:
             self.lone_redirect(node)
 
     def lone_redirect(self, node: Node) -> None:
-        """A redirection without a simple command."""
-        self.redirect(node)
-
-    def _dash(self, node: Node, command: Node) -> bool:
-        """Whether the grammar lost a `-` between a command and its redirection, as it does before `<<`."""
-        following = next((child for child in node.children if child.start_byte >= command.end_byte), None)
-        return (
-            following is not None and _DASH.fullmatch(self.source[command.end_byte : following.start_byte]) is not None
-        )
+        """A redirection without a simple command. Words behind it would be one, and the grammar hides it there."""
+        words, _ = self.redirect(node)
+        if words:
+            raise Surprise(f"{short(text_of(node))} holds a command of its own")
 
     def gaps(self, node: Node, *, newlines: bool = True) -> None:
-        """Between two tokens there is nothing but blanks, or the grammar passed over something that bash sees."""
-        at = node.start_byte
-        for before, child in zip([None, *node.children], node.children, strict=False):
-            if before is not None and before.type == "command" and self._dash(node, before):
-                at = child.start_byte
-            if at <= child.start_byte and not blank(self.source[at : child.start_byte], newlines=newlines):
-                self.unsure.append(f"something in {short(text_of(node))} is passed over by the reader")
-            at = max(at, child.end_byte)
-        if not blank(self.source[at : node.end_byte]):
-            self.unsure.append(f"the end of {short(text_of(node))} is passed over by the reader")
+        """Notes what the grammar passed over between two tokens of a node, or cut otherwise than bash does."""
+        self.unsure += accounting.doubts(self.source, node, newlines=newlines)
 
     def comment(self, node: Node) -> None:
         before = self.source[max(0, node.start_byte - 1) : node.start_byte]
@@ -193,6 +180,7 @@ class Reader:
             raise Surprise(f"it is not clear whether {short(text_of(node))} is a comment")
 
     def function(self, node: Node) -> None:
+        self.gaps(node)
         name = next((child for child in node.children if child.type == "word"), None)
         for child in node.children:
             if child.is_named and child is not name and child != name:
@@ -200,6 +188,7 @@ class Reader:
 
     def loop(self, node: Node) -> None:
         """`for` and `select`: the variable takes the values of the words."""
+        self.gaps(node)
         variable = next(child for child in node.children if child.type == "variable_name")
         words = [
             self.word(child)
@@ -213,6 +202,7 @@ class Reader:
                 self.guarded(self.statement, child)
 
     def counting_loop(self, node: Node) -> None:
+        self.gaps(node)
         inside = [
             child for child in node.children if child.is_named and child.type not in ("do_group", "compound_statement")
         ]
@@ -222,6 +212,7 @@ class Reader:
                 self.guarded(self.statement, child)
 
     def case(self, node: Node) -> None:
+        self.gaps(node)
         for child in node.children:
             if child.type == "case_item":
                 self.guarded(self.case, child)
@@ -273,10 +264,13 @@ class Reader:
 
     def setting(self, node: Node) -> Setting:
         """One `NAME=value`, its value read as well."""
+        self.gaps(node)
         name = node.children[0]
         if name.type == "subscript":
             expansions.scan(self, name)
             name = next(child for child in name.children if child.type == "variable_name")
+        if not _NAME.fullmatch(text_of(name)):
+            raise Surprise(f"{short(text_of(node))} is no assignment")
         value = node.children[-1]
         plain = False
         if len(node.children) < 3:
@@ -316,12 +310,13 @@ class Reader:
         if node.type == "heredoc_redirect":
             return heredocs.document(self, node)
         if node.type == "herestring_redirect":
+            self.gaps(node, newlines=False)
             word = self.word(node.children[-1])
             return [], heredocs.Stdin(word.value)
         self.gaps(node, newlines=False)
         operator, words = "", []
         for child in node.children:
-            if _opens_both_ways(child):
+            if accounting.opens_both_ways(child):
                 operator += ">"
             elif not child.is_named and child.type != "$":
                 operator += child.type.strip()
@@ -363,27 +358,6 @@ _STATEMENTS: dict[str, Callable[[Reader, Node], None]] = {
     "c_style_for_statement": Reader.counting_loop,
     "case_statement": Reader.case,
 }
-
-
-def _errors(node: Node) -> Iterator[Node]:
-    """Every place where the grammar gave up or made something up."""
-    if node.is_error or node.is_missing:
-        yield node
-    elif node.has_error:
-        for child in node.children:
-            yield from _errors(child)
-
-
-def _opens_both_ways(node: Node) -> bool:
-    """The second half of `<>`, which the grammar does not know."""
-    before = node.prev_sibling
-    return (
-        node.type == "ERROR"
-        and text_of(node) == ">"
-        and before is not None
-        and before.type == "<"
-        and before.end_byte == node.start_byte
-    )
 
 
 def _redirects(node: Node) -> list[Node]:

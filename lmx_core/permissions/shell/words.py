@@ -9,6 +9,7 @@ would end the word or start a substitution, where the grammar saw neither, makes
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ _BLANKS = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _ENDS_A_WORD = frozenset(" \t\n\r\v\f;&|<>()`'\"")
 _STARTS_AN_EXPANSION = re.compile(r"""\$[A-Za-z0-9_@*#?$!\-({\['"]""")
 _BRACES = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
+_DESCRIPTOR = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 
@@ -75,6 +77,8 @@ def read(node: Node) -> Word:
         _touching(node)
     bare = "".join(piece.bare for piece in pieces)
     known = all(piece.value is not None for piece in pieces)
+    if _DESCRIPTOR.fullmatch(text):
+        raise Surprise(f"{short(text)} may be the descriptor of a redirection")
     value = "".join(piece.value or "" for piece in pieces) if known else None
     glob, braces = any(char in bare for char in "*?["), _BRACES.search(bare) is not None
     if glob or braces or (bare.startswith("~") and not bare.startswith("~/")):
@@ -122,6 +126,8 @@ def _pieces(node: Node) -> Iterator[_Piece]:
         case "ansi_c_string":
             yield _Piece(_ansi(text_of(node)), quoted=True)
         case "concatenation":
+            if any(one.type == "$" and other.type != "word" for one, other in itertools.pairwise(node.children)):
+                raise Surprise(f"{short(text_of(node))} is written in an unusual way")  # $"..." is translated
             for child in node.children:
                 yield from _pieces(child)
         case "$":

@@ -33,7 +33,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
 
 WRAPPERS = {
     "nohup": Wrapper(transparent=True),
-    "time": Wrapper(plain="pvaq", valued="fo", transparent=True),
+    "time": Wrapper(plain="pvaq", valued="fo", assigns=True, transparent=True),
     "nice": Wrapper(plain="0123456789", valued="n", long_valued="adjustment", transparent=True),
     "ionice": Wrapper(plain="t", valued="cn", long_plain="ignore", long_valued="class classdata", transparent=True),
     "timeout": Wrapper(
@@ -74,7 +74,6 @@ WRAPPERS = {
     ),
     "chrt": Wrapper(plain="abdfimoprRv", valued="TPD", skip=1),
     "taskset": Wrapper(plain="ac", skip=1),
-    "setarch": Wrapper(plain="BFILRSTXZ3v", skip=1),
     "linux32": Wrapper(plain="BFILRSTXZ3v"),
     "linux64": Wrapper(plain="BFILRSTXZ3v"),
     "chroot": Wrapper(long_valued="userspec groups", long_plain="skip-chdir", skip=1),
@@ -115,9 +114,8 @@ docker-compose run|docker-compose exec|podman run|podman exec|kubectl exec|kubec
 ssh|mosh|vagrant ssh|gcloud compute ssh|srun|mpirun|mpiexec|parallel|systemd-run|screen|tmux new|tmux new-session
 flatpak run|snap run|firejail|bwrap|unshare|nsenter|runcon|sg|watch|entr|chpst|daemon|daemonize|start-stop-daemon
 with-contenv|dotenv|dotenv run|foreman run|heroku run|fly ssh|op run|doppler run|aws-vault exec|chamber exec|teller run
-hyperfine|perf stat|perf record|perf trace|gdb --args|lldb|rr record|scalene|coverage run|py-spy record|cross-env""".replace(
-        "\n", "|"
-    ).split("|")
+hyperfine|perf stat|perf record|perf trace|gdb --args|lldb|rr record|scalene
+coverage run|py-spy record|cross-env|setarch|sshpass""".replace("\n", "|").split("|")
 )
 """Programs that run what stands somewhere behind them, in a place that depends on their own options. A deny rule tries every
 place; an allow rule for the runner covers what it runs, because that is what allowing a runner means."""
