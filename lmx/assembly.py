@@ -222,7 +222,7 @@ class SessionFactory:
         for name in self.settings.get("disabled_extensions", []):
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}
-        recipe = self._checkpoints() | recipe
+        recipe |= {name: spec for name, spec in self._checkpoints().items() if name not in recipe}
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
         gate = {"handle": self.permission, "non_interactive": asks, "rules": self.settings.rules}
         return {**recipe, "permissions": (Permissions, gate)}

@@ -156,7 +156,13 @@ def _look(recorder: Recorder, call: ToolCall, context: HookContext) -> Callable[
     found = [confined(context.cwd, path) for path in named] if confined is not None else []
     paths = None if not named else [path for path in found if not isinstance(path, FileError)]
     what = call.arguments.get("command") or ", ".join(named) or call.name
-    return lambda: recorder.begin(call.id, call.name, str(what), paths)
+    return lambda: _begin(recorder, call, str(what), paths)
+
+
+def _begin(recorder: Recorder, call: ToolCall, what: str, paths: Sequence[Path] | None) -> Callable[[], None]:
+    if call.arguments.get("background") is True:
+        recorder.note(call.name, "a command went on in the background: what it changed after its call is not recorded")
+    return recorder.begin(call.id, call.name, what, paths)
 
 
 def _noted(recorder: Recorder, call: ToolCall, sentence: str) -> Callable[[], None]:
