@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
     from lmx_core.builtin import default_tools as default_tools
     from lmx_core.builtin import search_tools as search_tools
+    from lmx_core.builtin.bash import Bash as Bash
     from lmx_core.calls import Descriptor as Descriptor
     from lmx_core.calls import Effects as Effects
     from lmx_core.calls import Policy as Policy
@@ -160,6 +161,7 @@ _HOME = {
     "lmx_core.environment.sandbox.environment": "Sandbox",
     "lmx_core.environment.credentials": "Inherit Scrub",
     "lmx_core.builtin": "default_tools search_tools",
+    "lmx_core.builtin.bash": "Bash",
     "lmx_core.tasks": "run_in_thread",
     "lmx_core.transcript.fork": "fork",
 }

@@ -52,7 +52,11 @@ ROOMS = {
 }
 """Where the names of a room stand on the page. Another room gets a section of its own name at the end."""
 
-BESIDE = {"lmx_core.testing": "Testing", "lmx_core.providers.scripted": "Scripts of a model"}
+BESIDE = {
+    "lmx_core.background": "Background commands",
+    "lmx_core.testing": "Testing",
+    "lmx_core.providers.scripted": "Scripts of a model",
+}
 """Submodules that are public too: all of their `__all__`, or every name of theirs without an underscore."""
 
 ABOUT = f"""# API
