@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from lmx_core import Sandbox
 from lmx_core.errors import SandboxUnavailable
 
@@ -38,3 +40,6 @@ def beside_temporary_files() -> Iterator[Path]:
                 shutil.rmtree(made)
             return
     raise AssertionError("every directory that these tests may write to is one for temporary files")
+
+
+confined = pytest.mark.skipif(not CONFINES, reason="commands cannot be confined here; the refusal is tested instead")

@@ -4,6 +4,9 @@ The order is the meaning. A later mount covers an earlier one, so it goes from t
 then the machine's services covered, then what may be written, then what is hidden inside that. Hiding before opening would
 open what was hidden.
 
+The kernel's own files below `/proc` are read-only too: where lmx runs as root, a confined command would otherwise own
+`/proc/sys`, and with it the name of the program that the kernel starts, unconfined, when another crashes.
+
 `--new-session` and `--die-with-parent` are not among the options of a command, though of the namespace's own process. Every
 command is started in a session of its own without a terminal, as outside, and its process group, bubblewrap's first process
 in it, is ended by the host or its watchdog. With the two options nothing inside would hear of a SIGTERM: bubblewrap dies of it
@@ -34,7 +37,7 @@ FILTER = 9
 def arguments(layout: Layout, *, disable_userns: bool = True, filtered: bool = True) -> list[str]:
     """What follows `bwrap` and precedes the command. `filtered`: it is started by `given`."""
     words = [*ISOLATION, *([DISABLE_USERNS] if disable_userns else []), *PRIVILEGES]
-    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     for path in layout.sealed:
         words += ["--tmpfs", path]
     for path in layout.opened:

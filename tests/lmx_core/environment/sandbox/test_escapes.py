@@ -1,0 +1,392 @@
+"""Ways out, tried for real. Each is tried again with the wall that stops it taken out, and must then succeed: a test that
+would pass without the wall says nothing about it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.confined import confined
+
+from lmx_core.environment.base import Exit, Failed
+
+pytestmark = [confined, pytest.mark.asyncio]
+
+Ground = Any
+Without = Callable[..., None]
+
+
+def python(code: str) -> str:
+    return f"{shlex.quote(sys.executable)} -I -S -c {shlex.quote(code)}"
+
+
+def reaching(family: str, address: str) -> str:
+    return python(
+        f"import socket; s = socket.socket(socket.{family}); s.settimeout(5); s.connect({address}); print(s.recv(99).decode())"
+    )
+
+
+@contextmanager
+def answering(listener: socket.socket, words: str) -> Iterator[None]:
+    """Somebody outside who tells a secret to whoever connects."""
+    listener.listen()
+
+    def serve() -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                try:
+                    peer.sendall(words.encode())
+                except OSError:
+                    pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(5)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+WRITES = {
+    "by its path": "echo x > {outside}/f",
+    "by a link": "ln -s {outside} link; echo x > link/f",
+    "by a hard link": "touch f; ln f {outside}/f",
+    "by renaming": "touch f; mv f {outside}/f",
+    "through /proc": "cd {outside}; echo x > /proc/self/cwd/f",
+    "by mounting": "mount -o remount,rw,bind {outside}; mount --bind . {outside}; echo x > {outside}/f",
+    "by changing modes": "chmod -R 777 {outside}; echo x > {outside}/f",
+    "by a race": "for i in $(seq 40); do rm -rf d; mkdir d; (rm -rf d; ln -s {outside} d) & echo x > d/f; done; wait",
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+async def test_nothing_outside_is_written(ground: Ground, way: str) -> None:
+    """C12-17, EN-9: whichever way the path leads there."""
+    await ground.run(ground.sandbox(), WRITES[way].format(outside=ground.outside), timeout_ms=20_000)
+    assert not list(ground.outside.iterdir())
+
+
+async def test_nothing_outside_is_written_because_it_is_read_only(ground: Ground, without: Without) -> None:
+    without("--ro-bind / /=>--bind / /")
+    await ground.run(ground.sandbox(), f"echo x > {ground.outside}/f")
+    assert list(ground.outside.iterdir())
+
+
+READS = {
+    "~/.ssh": ("cat ~/.ssh/id", "--tmpfs {home}/.ssh --remount-ro {home}/.ssh"),
+    "a link to it": ("ln -s ~/.ssh x; cat x/id", "--tmpfs {home}/.ssh --remount-ro {home}/.ssh"),
+    "a hidden file": ("cat ~/.netrc", "--ro-bind /dev/null {home}/.netrc"),
+    "a directory of the project": ("cat a/private/key", "--tmpfs {work}/a/private --remount-ro {work}/a/private"),
+    "unmounted": ("umount ~/.ssh; umount -l ~/.ssh; cat ~/.ssh/id", "--tmpfs {home}/.ssh --remount-ro {home}/.ssh"),
+}
+
+
+@pytest.mark.parametrize("way", READS)
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_what_is_hidden_is_not_read(ground: Ground, without: Without, way: str, wall: bool) -> None:
+    """C12-17, EN-9."""
+    command, option = READS[way]
+    if not wall:
+        without(option.format(home=ground.home, work=ground.work))
+    said, _ = await ground.run(ground.sandbox(), command)
+    assert (ground.SECRET in said) is not wall, said
+
+
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_what_is_hidden_is_not_written(ground: Ground, without: Without, wall: bool) -> None:
+    """cli.md 6: unwritable, and said so: a command that believes it has stored a key would lose it."""
+    if not wall:
+        without(f"--remount-ro {ground.home}/.ssh")
+    said, _ = await ground.run(ground.sandbox(), "echo x > ~/.ssh/new && echo stored; echo x > ~/.netrc; ls -a ~")
+    assert ("stored" in said) is not wall and ".ssh" in said, "the parent stays listable"
+    assert not (ground.home / ".ssh/new").exists() and (ground.home / ".netrc").read_text() == ground.SECRET
+
+
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_what_is_hidden_is_not_moved_to_where_it_is_not(ground: Ground, without: Without, wall: bool) -> None:
+    """One command renames the directory above, the next would find it under another name."""
+    if not wall:
+        without(f"--bind {ground.work}/a {ground.work}/a")
+    environment = ground.sandbox()
+    await ground.run(environment, "mv a b")
+    said, _ = await ground.run(environment, "cat */private/key")
+    assert (ground.SECRET in said) is not wall
+
+
+async def test_the_working_directory_is_not_swapped_for_a_link(ground: Ground, without: Without) -> None:
+    """It is in a temporary directory that commands may write to; without the pins the swap succeeds and is refused then."""
+    swap = f"cd {ground.work.parent}/..; mv {ground.work.parent} gone; mkdir {ground.work.parent}; "
+    swap += f"ln -s {ground.outside} {ground.work}"
+    environment = ground.sandbox()
+    said, _ = await ground.run(environment, swap)
+    assert ground.work.is_dir() and not ground.work.is_symlink() and "busy" in said.lower(), said
+    pins = [str(path) for path in ground.work.parents if path not in (Path("/"), Path("/tmp"))]
+    without(*[f"--bind {path} {path}" for path in pins])
+    await ground.run(environment, swap)
+    assert ground.work.is_symlink()
+    _, ended = await ground.run(environment, "echo x > f")
+    assert isinstance(ended, Failed) and "not the directory any more" in ended.reason
+    assert not list(ground.outside.iterdir())
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def neighbour() -> Iterator[subprocess.Popen[bytes]]:
+    """Another program of the person, with a secret in its environment and one in an open file."""
+    with subprocess.Popen(["sleep", "100"], env={"HELD": Ground_SECRET}) as process:
+        yield process
+        process.kill()
+
+
+Ground_SECRET = "the-secret-itself"
+
+PROCESSES = {
+    "its environment": "cat /proc/{pid}/environ",
+    "its root": "ls -d /proc/{pid}/root/ && echo the-secret-itself",
+    "any root": "for p in /proc/[0-9]*; do cat $p/environ; done",
+    "a signal": "kill -0 {pid} && echo the-secret-itself",
+}
+
+
+@pytest.mark.parametrize("way", PROCESSES)
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_processes_of_others_are_not_there(
+    ground: Ground, without: Without, neighbour: subprocess.Popen[bytes], way: str, wall: bool
+) -> None:
+    if not wall:
+        without("--unshare-pid", "--proc /proc --remount-ro /proc=>--bind /proc /proc")
+        without("--disable-userns", "--unshare-user", "--cap-drop ALL")  # it looks from where the person is
+    environment = ground.sandbox(network=not wall, probe=wall)
+    said, _ = await ground.run(environment, PROCESSES[way].format(pid=neighbour.pid))
+    assert (Ground_SECRET in said) is not wall, said
+
+
+async def test_commands_do_not_see_each_other(ground: Ground) -> None:
+    environment = ground.sandbox()
+    said, _ = await ground.run(environment, "sleep 7 & ps -e -o args || cat /proc/[0-9]*/cmdline; kill %1")
+    others, _ = await ground.run(environment, "ps -e -o args || cat /proc/[0-9]*/cmdline")
+    assert "sleep" in said and "sleep" not in others
+
+
+async def test_nothing_of_the_hosts_files_is_inherited(ground: Ground) -> None:
+    secret = os.open(ground.home / ".netrc", os.O_RDONLY)
+    os.set_inheritable(secret, True)
+    try:
+        said, _ = await ground.run(ground.sandbox(), f"ls -l /proc/self/fd; cat <&{secret}")
+    finally:
+        os.close(secret)
+    assert ground.SECRET not in said and len([row for row in said.splitlines() if "->" in row]) == 4, said
+
+
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_memory_shared_by_others_is_not_there(ground: Ground, without: Without, wall: bool) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    segment = libc.shmget(0, 4096, 0o1600)
+    assert segment >= 0
+    if not wall:
+        without("--unshare-ipc")
+    try:
+        said, _ = await ground.run(ground.sandbox(), "awk '{print \"id\", $2}' /proc/sysvipc/shm")
+    finally:
+        libc.shmctl(segment, 0, None)
+    assert (f"id {segment}\n" in said + "\n") is not wall
+
+
+# --- privileges -------------------------------------------------------------------------------------------------------
+
+
+async def test_no_program_gives_more_than_the_command_has(ground: Ground) -> None:
+    """setuid and file capabilities count for nothing, and root has no capability."""
+    said, _ = await ground.run(ground.sandbox(), "grep -E 'NoNewPrivs|Cap|Seccomp:' /proc/self/status")
+    held = dict(row.split(":\t") for row in said.splitlines())
+    assert held["NoNewPrivs"] == "1" and held["Seccomp"] == "2"
+    assert {int(value, 16) for name, value in held.items() if name.startswith("Cap")} == {0}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to lose")
+async def test_roots_capabilities_are_dropped(ground: Ground, without: Without) -> None:
+    without("--cap-drop ALL")
+    said, _ = await ground.run(ground.sandbox(), "grep CapEff /proc/self/status")
+    assert int(said.split()[1], 16) != 0
+
+
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_no_namespaces_inside_namespaces(ground: Ground, without: Without, wall: bool) -> None:
+    environment = ground.sandbox()
+    if not environment._nested:
+        pytest.skip("this bubblewrap cannot forbid them")
+    if not wall:
+        without("--disable-userns")
+    said, _ = await ground.run(environment, "unshare -U true && echo made")
+    assert ("made" in said) is not wall, said
+
+
+KERNELS = (
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/vm/swappiness",
+    "/proc/sysrq-trigger",
+    "/sys/kernel/uevent_helper",
+)
+
+
+async def test_the_kernels_settings_are_not_changed(ground: Ground) -> None:
+    """Root outside owns the kernel's files in here too, without any capability. One of them names the program that handles
+    crashes, which runs unconfined.
+    """
+    there = [path for path in KERNELS if Path(path).exists()]
+    said, _ = await ground.run(ground.sandbox(), "; ".join(f": >> {path}" for path in there))
+    assert len(said.splitlines()) == len(there) >= 2, said
+    assert all("Read-only" in row or "denied" in row for row in said.splitlines())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root owns the kernel's settings")
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_root_could_change_the_kernels_settings(ground: Ground, without: Without, wall: bool) -> None:
+    """Only asked, not tried: what would be changed is the machine."""
+    if not wall:
+        without("--remount-ro /proc")
+    said, _ = await ground.run(ground.sandbox(), f"test -w {KERNELS[0]} && echo open")
+    assert ("open" in said) is not wall
+
+
+async def test_what_programs_write_to_their_own_still_goes_through(ground: Ground) -> None:
+    said, ended = await ground.run(
+        ground.sandbox(), "echo a > /dev/stdout; echo b > /proc/self/fd/2; echo c > /dev/null"
+    )
+    assert said.split() == ["a", "b"] and ended == Exit(0)
+
+
+async def test_no_devices_of_the_machine(ground: Ground, without: Without) -> None:
+    command = "ls /dev; mknod x c 1 1 && cat x"
+    said, _ = await ground.run(ground.sandbox(), command)
+    assert {"null", "urandom", "pts"} <= set(said.split()) and not {"kmsg", "mem", "vda", "sda", "kvm"} & set(
+        said.split()
+    )
+
+
+async def test_no_terminal_to_type_into(ground: Ground, without: Without) -> None:
+    """No controlling terminal; and one that is made inside takes no faked input, whatever the kernel's setting."""
+    code = "import os, fcntl\ntry: os.open('/dev/tty', os.O_RDWR)\nexcept OSError as e: print('tty', e.errno)\n"
+    code += "_, end = os.openpty()\ntry: fcntl.ioctl(end, 0x5412, b'x')\nexcept OSError as e: print('typed', e.errno)"
+    said, _ = await ground.run(ground.sandbox(), python(code))
+    assert said.split() == ["tty", "6", "typed", "1"], said
+
+
+async def test_what_has_no_namespace_is_refused(ground: Ground, without: Without) -> None:
+    """A vsock would reach the host of a virtual machine; the keys of the kernel belong to the user."""
+    code = "import socket, ctypes\ntry: socket.socket(40, 1)\nexcept OSError as e: print(e.errno)\n"
+    code += "libc = ctypes.CDLL(None, use_errno=True)\n"
+    code += f"print(libc.syscall({250 if os.uname().machine == 'x86_64' else 219}, 0, -3, 1), ctypes.get_errno())"
+    said, _ = await ground.run(ground.sandbox(), python(code))
+    assert said.split() == ["97", "-1", "38"], said
+    without("--seccomp 9")
+    said, _ = await ground.run(ground.sandbox(), python(code))
+    assert said.split()[-1] != "38", said
+
+
+# --- the network and what counts as one ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{}, {"localhost": False}, {"network": True}], ids=["off", "off and silent", "on"])
+async def test_the_machines_own_servers_are_not_reached(ground: Ground, how: dict[str, bool]) -> None:
+    """EN-9: the loopback is the commands' own; with the network on it is the machine's."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with answering(listener, ground.SECRET):
+        said, _ = await ground.run(
+            ground.sandbox(**how), reaching("AF_INET", f"('127.0.0.1', {listener.getsockname()[1]})")
+        )
+    assert (ground.SECRET in said) is how.get("network", False), said
+
+
+async def test_nobody_is_reached(ground: Ground) -> None:
+    code = "import socket; s = socket.socket(); s.settimeout(5); s.connect(('192.0.2.1', 80))"
+    said, _ = await ground.run(ground.sandbox(), python(code) + "; tail -n +3 /proc/net/dev")
+    assert "unreachable" in said and said.splitlines()[-1].split(":")[0].strip() == "lo"
+
+
+def doors_of(ground: Ground, kind: str) -> Path:
+    if kind == "in /run":
+        return Path(f"/run/lmx-test-{os.getpid()}")
+    short = Path(f"/tmp/lmx-test-{os.getpid()}")
+    return ground.outside / "s" if kind == "elsewhere" else short / "agent.sock"
+
+
+@pytest.mark.parametrize("kind", ["in a temporary directory", "elsewhere", "in /run"])
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_sockets_of_others_are_not_reached(ground: Ground, without: Without, kind: str, wall: bool) -> None:
+    """docker.sock, an ssh agent, tmux, the session bus: whoever reaches one works through it, outside."""
+    path = doors_of(ground, kind)
+    if kind == "in /run" and not os.access("/run", os.W_OK):
+        pytest.skip("only root makes a socket in /run")
+    made = not path.parent.exists()
+    path.parent.mkdir(exist_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    try:
+        with answering(listener, ground.SECRET):
+            if not wall:
+                without("--tmpfs /run" if kind == "in /run" else f"--ro-bind /dev/null {path}")
+            said, _ = await ground.run(ground.sandbox(), reaching("AF_UNIX", repr(str(path))))
+    finally:
+        path.unlink()
+        if made:
+            path.parent.rmdir()
+    assert (ground.SECRET in said) is not wall, said
+
+
+async def test_a_socket_is_not_moved_to_where_it_is_not_covered(ground: Ground) -> None:
+    """The kernel tells the name it was bound to; its directory cannot be renamed by a command."""
+    folder = Path(f"/tmp/lmx-moved-{os.getpid()}")
+    folder.mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(folder / "s"))
+    try:
+        with answering(listener, ground.SECRET):
+            environment = ground.sandbox()
+            await ground.run(environment, f"mv {folder} {folder}-b; mv {folder}/s {folder}-c")
+            said, _ = await ground.run(environment, reaching("AF_UNIX", repr(f"{folder}-b/s")))
+            said += (await ground.run(environment, reaching("AF_UNIX", repr(f"{folder}-c"))))[0]
+    finally:
+        (folder / "s").unlink()
+        folder.rmdir()
+    assert ground.SECRET not in said
+
+
+@pytest.mark.parametrize("network", [False, True])
+async def test_a_socket_without_a_file_belongs_to_the_network(ground: Ground, network: bool) -> None:
+    """X11 and the session bus listen on such names; the documentation says what the open network means."""
+    name = f"lmx-test-{os.getpid()}"
+    with closing(socket.socket(socket.AF_UNIX)) as listener:
+        listener.bind(f"\0{name}")
+        with answering(listener, ground.SECRET):
+            said, _ = await ground.run(ground.sandbox(network=network), reaching("AF_UNIX", repr(f"\0{name}")))
+    assert (ground.SECRET in said) is network
+
+
+async def test_variables_that_name_a_door_are_not_passed_on(ground: Ground) -> None:
+    environ = ground.environ(
+        SSH_AUTH_SOCK="/tmp/a", DBUS_SESSION_BUS_ADDRESS="unix:path=/tmp/b", DISPLAY=":0", KEPT="kept"
+    )
+    said, _ = await ground.run(ground.sandbox(environ=environ), "env")
+    assert "KEPT=kept" in said and not [name for name in ("SSH_AUTH", "DBUS", "DISPLAY") if name in said]
