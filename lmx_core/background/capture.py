@@ -34,6 +34,18 @@ class Capture:
         """No more will come: what was still held is the end of the text."""
         self._keep(self._plain.end())
 
+    @property
+    def kept(self) -> int:
+        """Bytes of memory that its text takes."""
+        return len(self._head) + len(self._tail)
+
+    def shrink(self, limit: int) -> None:
+        """Keeps only so much of it from here on, at both ends. Nothing may be fed any more."""
+        if self.kept > limit:
+            end = self._tail if len(self._tail) >= limit // 2 else self._head + self._tail
+            self._tail = end[len(end) - limit // 2 :]
+            del self._head[limit - limit // 2 :]
+
     def text(self, since: int = 0, limit: int | None = None) -> str:
         """The text from its byte `since`, at most about `limit` bytes: the first half, the last, and how much is between."""
         held = self._plain.held

@@ -27,6 +27,9 @@ MAX_RUNNING = 16
 """Of one session at a time. Each is a reader on the loop and up to 1.5 MB of output."""
 KEPT_MS = 3_600_000
 """How long a command that has ended can still be asked about (BG-4)."""
+MAX_KEPT_BYTES = 32_000_000
+"""Of the output of a session's commands that have ended. Over it the older ones keep only `SHRUNK_BYTES` each."""
+SHRUNK_BYTES = 8_000
 SETTLE_MS = 100
 """A start waits so long, in real time: what fails at once, such as a misspelt program, is told by the start itself."""
 END_MS = 5_000
@@ -199,6 +202,7 @@ class Registry:
         commands = self._sessions.get(command.session_id)
         if commands is not None and commands.get(command.id) is command:
             command.forget = command.clock.call_later(KEPT_MS, lambda: commands.pop(command.id, None))
+            _make_room(list(commands.values()))
         ending = command.ending()
         for sink in command.sinks:
             _tell(sink, ending)
@@ -283,6 +287,16 @@ class _Command:
             ended=self._end.ended if isinstance(self._end, Exit) else (),
             left=() if self._end is None or isinstance(self._end, Failed) else self._end.left,
         )
+
+
+def _make_room(commands: list[_Command]) -> None:
+    """Bounds what a session's ended commands keep together, the newest first."""
+    kept = 0
+    for command in reversed(commands):
+        if command.done.is_set():
+            kept += command.capture.kept
+            if kept > MAX_KEPT_BYTES:
+                command.capture.shrink(SHRUNK_BYTES)
 
 
 def _new_id(taken: dict[str, _Command]) -> str:

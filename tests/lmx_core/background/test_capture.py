@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,21 @@ def test_bg_4_endless_output_fills_no_memory():
     for _ in range(10_000):
         capture.feed(b"all work and no play\n")
     assert len(capture._head) + len(capture._tail) <= 500 + 2 * 500 and capture.total == 210_000
+
+
+@pytest.mark.parametrize("count", [10, 60, 100, 10_000])
+def test_what_is_shrunk_keeps_its_ends_and_its_count(count):
+    capture, whole = Capture(1_000), lines(0, count)
+    for line in whole.splitlines(keepends=True):
+        capture.feed(line.encode())
+    capture.end()
+    capture.shrink(100)
+    if len(whole) <= 100:
+        assert capture.text() == whole
+        return
+    head, cut, tail = CUT.split(capture.text())
+    assert (head, tail) == (whole[:50], whole[-50:]) and int(cut.replace(",", "")) == len(whole) - 100
+    assert capture.kept == 100 and capture.total == len(whole)
 
 
 def test_a_reader_gets_what_is_new_and_nothing_twice():

@@ -19,6 +19,7 @@ from lmx_core import (
     background,
     start_session,
 )
+from lmx_core.background import registry
 from lmx_core.background.registry import KEPT_MS, MAX_RUNNING
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, TimedOut
 from lmx_core.environment.local import LocalEnvironment
@@ -240,6 +241,21 @@ async def test_only_so_many_run_at_once(mounted):
         await started(mounted, one.id, stage)
     await stage.say("0", Exit(0))
     await started(mounted, one.id, stage)
+
+
+async def test_what_has_ended_takes_only_so_much_memory(mounted, monkeypatch):
+    """The newest outputs stay whole; of the oldest the ends, the size and the status can still be asked for."""
+    monkeypatch.setattr(registry, "MAX_KEPT_BYTES", 20_000)
+    one, stage = await session(mounted), Stage()
+    ids = []
+    for number in range(3):
+        ids.append(
+            await mounted.background.start(one.id, str(number), stage.run(str(number)), mounted.clock, settle_ms=0)
+        )
+        await stage.say(str(number), Data(b"x" * 9_999 + b"\n"), Exit(number))
+    oldest, *others = (background.poll(mounted, one.id, id) for id in ids)
+    assert "2,000 bytes cut from the middle" in oldest.output and oldest.output_bytes == 10_000
+    assert [len(other.output) for other in others] == [10_000, 10_000]
 
 
 async def test_a_start_that_is_given_up_leaves_nothing_behind(mounted):
