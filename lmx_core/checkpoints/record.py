@@ -265,7 +265,10 @@ class Recorder:
     def _outside(self, entries: Entries) -> bool:
         """Whether the working directory lies in a folder that is not looked at."""
         real = os.fsencode(self.cwd)
-        return real != self.root and real[len(self.root.rstrip(b"/")) + 1 :] not in entries
+        if real == self.root:
+            return False
+        seen = entries.get(real[len(self.root.rstrip(b"/")) + 1 :])
+        return seen is None or seen.state.kind != "directory"
 
     def _narrow(self) -> None:
         """Watches the working directory alone, where the whole repository is too large or ignores it."""
