@@ -71,6 +71,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     ignored: list[str] = []
     skipped: list[str] = []
     links: list[str] = []
+    withheld: int = 0
     cut: str | None = None
     ripgrep: bool
     perl_patterns: bool
@@ -87,6 +88,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
             said.append(
                 f"not followed: {len(self.links):,} link{'s' * (len(self.links) > 1)} ({_few(root, self.links)})"
             )
+        if self.withheld:
+            said.append(f"left out: {self.withheld:,} that a permission rule does not let be read")
         if self.cut is not None:
             said.append(f"not everything was looked at: {self.cut}")
         return [f"[{sentence}]" for sentence in said]
@@ -153,10 +156,16 @@ async def list_files(
     files, links, skipped = await run_in_thread(_parse_walk, walk.output)
     ignored = _GitIgnored(probe.ignored) if probe.git else await _own_rules(environment, root, files)
 
+    hides = _withheld(context)
+    hidden = []
+
     def choose() -> tuple[list[str], list[str]]:
         left_out: set[str] = set()
         kept = []
         for file in files:
+            if hides is not None and hides(str(root.path / file)):
+                hidden.append(file)
+                continue
             reason = None if file == named else ignored(file)
             if reason is not None:
                 left_out.add(reason)
@@ -170,10 +179,18 @@ async def list_files(
         ignored=left_out,
         skipped=sorted(skipped),
         links=sorted(links),
+        withheld=len(hidden),
         cut=walk.cut,
         ripgrep=probe.ripgrep,
         perl_patterns=probe.perl_patterns,
     )
+
+
+def _withheld(context: ToolContext) -> Callable[[str], bool] | None:
+    """Which files no search may show, by absolute path, where the session's hooks say so."""
+    ask = getattr(context.hooks, "withheld", None)
+    hides: Callable[[str], bool] | None = ask(context.cwd) if ask is not None else None
+    return hides
 
 
 def in_order(path: str) -> str:

@@ -223,6 +223,16 @@ class HookChain:
                 said.append(answer.text)
         return "\n".join(said) if said else None
 
+    def withheld(self, cwd: Path) -> Callable[[str], bool] | None:
+        """Which files a search in `cwd` leaves out, by absolute path, as the hooks say; None where none says anything.
+
+        A search is one call and reads a thousand files: to refuse it for one of them would refuse every search, and to let it
+        through would print that one.
+        """
+        asked = [getattr(callback, "withheld", None) for callback in self._at.get("before_tool_call", ())]
+        hides = [hide for ask in asked if ask is not None and (hide := ask(cwd)) is not None]
+        return (lambda path: any(hide(path) for hide in hides)) if hides else None
+
     async def stop(self, reason: str, context: HookContext) -> Deny | None:
         """The first objection to stopping, or None. A crash, or what is no decision, is logged and the stop goes on (HP-7)."""
         for callback in self._at.get("stop", ()):

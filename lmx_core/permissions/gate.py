@@ -16,6 +16,7 @@ from lmx_core.calls import ToolCall
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ConfigError
 from lmx_core.hooks.base import HookContext
+from lmx_core.permissions import paths
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.effects import Act, act_of
 from lmx_core.permissions.modes import Handle
@@ -54,6 +55,12 @@ class Gate:
         """The verdict on a command that the engine runs on its own account, such as the check after edits: that of the
         `bash` call which would run it (PM-7, C5-6). What would ask is for the caller to take as a no, where it cannot."""
         return await self._judged(ToolCall(id="", name="bash", arguments={"command": command}), COMMAND, context)
+
+    def withheld(self, cwd: Path) -> Callable[[str], bool] | None:
+        """The files that no search in `cwd` shows: those that a rule denies to be read, or asks about."""
+        rules = self._rules.more(self._handle.rules())
+        found = [rule.spec for rule in (*rules.deny, *rules.ask) if rule.kind == "path" and rule.applies("grep")]
+        return (lambda path: any(paths.hits(spec, paths.target(cwd, path), cwd) for spec in found)) if found else None
 
     async def __call__(self, call: ToolCall, context: HookContext) -> Allow | Deny | Pending:
         return await self._judged(call, act_of(call, context.tool_descriptor, _confine(context)), context)

@@ -89,7 +89,9 @@ def covers(pattern: str, found: Target, cwd: Path) -> bool:
 def hits(pattern: str, found: Target, cwd: Path) -> bool:
     """Whether a deny or ask rule names the file by either of its paths; in any case of letters, where that is one file."""
     fold = os.name == "posix" and os.uname().sysname == "Darwin"
-    return _names(pattern, found.lexical, cwd, fold=fold) or _names(pattern, found.real, cwd, fold=fold)
+    known = (found.lexical, found.real)
+    below = tuple(f"{path}/below" for path in known) if found.tree else ()  # `secrets/**` names what is in it
+    return any(_names(pattern, path, cwd, fold=fold) for path in (*known, *below))
 
 
 def _names(pattern: str, path: str, cwd: Path, *, fold: bool = False) -> bool:

@@ -120,7 +120,7 @@ coverage run|py-spy record|cross-env|setarch|sshpass""".replace("\n", "|").split
 """Programs that run what stands somewhere behind them, in a place that depends on their own options. A deny rule tries every
 place; an allow rule for the runner covers what it runs, because that is what allowing a runner means."""
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 class Inner(msgspec.Struct, frozen=True):
