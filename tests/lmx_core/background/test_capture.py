@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx_core.background.capture import MAX_BYTES, Capture
+from lmx_core.background.capture import Capture
 
 CUT = re.compile(r"\n\[\.\.\. ([\d,]+) bytes cut from the middle \.\.\.\]\n")
 
@@ -24,8 +24,8 @@ def test_bg_4_both_ends_are_kept_and_what_is_between_is_counted():
         capture.feed(whole[start : start + 65_536].encode())
     text = capture.text()
     head, cut, tail = CUT.split(text)
-    assert head == whole[: MAX_BYTES // 2] and tail == whole[-MAX_BYTES // 2 :]
-    assert int(cut.replace(",", "")) == len(whole) - MAX_BYTES
+    assert head == whole[:500_000] and tail == whole[-500_000:]
+    assert int(cut.replace(",", "")) == len(whole) - 1_000_000
     assert capture.received == capture.total == len(whole)
 
 

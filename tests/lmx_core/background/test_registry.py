@@ -20,7 +20,7 @@ from lmx_core import (
     start_session,
 )
 from lmx_core.background import registry
-from lmx_core.background.registry import KEPT_MS, MAX_RUNNING
+from lmx_core.background.registry import MAX_RUNNING
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, TimedOut
 from lmx_core.environment.local import LocalEnvironment
 
@@ -180,9 +180,9 @@ async def test_bg_2_a_subscriber_hears_the_end_once_also_when_it_comes_late(moun
 async def test_bg_4_it_can_be_asked_about_for_an_hour_after_its_end(mounted, clock):
     one, stage = await session(mounted), Stage()
     id = (await started(mounted, one.id, stage)).id
-    await clock.advance(3 * KEPT_MS)
+    await clock.advance(9_000_000)
     await stage.say("serve", Exit(0))
-    await clock.advance(KEPT_MS - 1)
+    await clock.advance(3_600_000 - 1)
     assert background.poll(mounted, one.id, id).status == "exited"
     await clock.advance(1)
     with pytest.raises(UnknownTask):
@@ -222,6 +222,21 @@ async def test_rt_4_rt_6_the_runtime_owns_them_by_name_and_ends_them(clock):
     async with runtime:
         with pytest.raises(UnknownTask):
             background.poll(runtime, one.id, id)
+
+
+async def test_rt_6_the_sessions_and_their_hooks_come_first_and_nothing_is_left_after_them(clock):
+    """RT-6: a `session_end` hook finds the commands running; what no session ended is ended by the runtime."""
+    stage, found = Stage(), []
+
+    async def at_the_end(reason, context):
+        found.append(list(stage.ended))
+
+    async with Runtime(clock=clock) as runtime:
+        one = await session(runtime, hooks=[("session_end", at_the_end)])
+        await started(runtime, one.id, stage)
+        runtime.background.open("of nobody")
+        await started(runtime, "of nobody", stage, "orphan")
+    assert found == [[]] and stage.ended == ["serve", "orphan"]
 
 
 async def test_rt_5_a_session_that_crashes_takes_its_commands_along(mounted):
