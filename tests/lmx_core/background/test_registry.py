@@ -235,8 +235,10 @@ async def test_rt_6_the_sessions_and_their_hooks_come_first_and_nothing_is_left_
         one = await session(runtime, hooks=[("session_end", at_the_end)])
         await started(runtime, one.id, stage)
         runtime.background.open("of nobody")
-        await started(runtime, "of nobody", stage, "orphan")
+        id = (await started(runtime, "of nobody", stage, "orphan")).id
     assert found == [[]] and stage.ended == ["serve", "orphan"]
+    with pytest.raises(UnknownTask):
+        background.poll(runtime, "of nobody", id)
 
 
 async def test_rt_5_a_session_that_crashes_takes_its_commands_along(mounted):
