@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from support.confined import confined
 from support.tool_calls import call, context
 
-from lmx_core import ManualClock, MemoryStore, Runtime, Scripted, events, start_session
+from lmx_core import ManualClock, MemoryStore, Runtime, Sandbox, Scripted, events, start_session
 from lmx_core.builtin import default_tools
 from lmx_core.builtin.bash import Bash
 from lmx_core.environment.base import Data, Exit, TimedOut
@@ -344,3 +348,34 @@ async def test_the_environment_is_asked_for_the_same_start_in_front_and_behind(t
         await m.bash(command="x")
         await m.bash(command="x", background=True)
     assert asked[0] == asked[1]
+
+
+@confined
+async def test_en_8_a_confined_server_is_reached_by_the_next_command_and_ended_whole(tmp_path):
+    """EN-8, BG-1: the commands of one environment share one network, which is not that of the machine."""
+    listen = (
+        "import http.server,os; s=http.server.HTTPServer(('127.0.0.1', 8765), http.server.SimpleHTTPRequestHandler); "
+        "print('ready', flush=True); s.serve_forever()"
+    )
+    ask = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:8765/found.txt').read().decode())"
+    (tmp_path / "found.txt").write_text("it is here")
+    before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+    async with model(tmp_path, environment=Sandbox.new()) as m:
+        started = await m.bash(command=f'{sys.executable} -c "{listen}"', background=True)
+        id = started.result.structured_content["task_id"]
+        if "ready" not in started.text:
+            await m.until(id, "ready")
+        assert (await m.bash(command=f'{sys.executable} -c "{ask}"')).text == "it is here\n"
+        assert (await m.bash(task_id=id, cancel=True)).result.structured_content["status"] == "cancelled"
+        assert "refused" in (await m.bash(command=f'{sys.executable} -c "{ask}" 2>&1 | tail -1')).text
+        serving = [
+            pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in before and "8765" in command_of(pid)
+        ]
+        assert serving == []
+
+
+def command_of(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
+    except OSError:
+        return ""
