@@ -202,7 +202,7 @@ def set_mode(root: bytes, path: bytes, mode: int) -> None:
 def put_file(root: bytes, path: bytes, data: bytes, mode: int) -> None:
     """Replaces or makes a file, whole or not at all. Raises OSError."""
     with _parent(root, path, create=True) as (parent, name):
-        temporary = _TEMPORARY + os.urandom(8).hex().encode()
+        temporary = _cleared(parent, path)
         fd = os.open(temporary, _CREATE, 0o600, dir_fd=parent)
         try:
             with os.fdopen(fd, "wb") as file:
@@ -215,10 +215,29 @@ def put_file(root: bytes, path: bytes, data: bytes, mode: int) -> None:
             raise
 
 
+def _cleared(parent: int, path: bytes) -> bytes:
+    """The name beside `path` under which it is prepared, which is free: what a kill has left there is taken away."""
+    name = _TEMPORARY + digest(path).hex()[:16].encode()
+    try:
+        os.unlink(name, dir_fd=parent)
+    except FileNotFoundError:
+        pass  # as it should be
+    return name
+
+
+def sweep(root: bytes, path: bytes) -> None:
+    """Takes away what a kill may have left beside `path`. Raises OSError."""
+    try:
+        with _parent(root, path) as (parent, _):
+            _cleared(parent, path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
 def put_link(root: bytes, path: bytes, target: bytes) -> None:
     """Replaces or makes a symbolic link. Raises OSError."""
     with _parent(root, path, create=True) as (parent, name):
-        temporary = _TEMPORARY + os.urandom(8).hex().encode()
+        temporary = _cleared(parent, path)
         os.symlink(target, temporary, dir_fd=parent)
         try:
             os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)

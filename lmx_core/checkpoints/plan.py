@@ -43,11 +43,20 @@ class Plan:
     """What is to be done below `root`: `changes`, from what is there now to what it is put back to.
 
     `conflicts`, `unrestorable` and `uncertain` say why a path is left, or not put back all the way. `done` is for who carries
-    it out. What is there now goes to `save` before anything may be overwritten.
+    it out. What is there now goes to `save` before anything may be overwritten. `begun` is what the same undo was about to do
+    when it was cut short.
     """
 
-    def __init__(self, root: bytes, chains: dict[bytes, Chain], *, force: bool, save: Save | None):
-        self.root, self._force, self._save = root, force, save
+    def __init__(
+        self,
+        root: bytes,
+        chains: dict[bytes, Chain],
+        *,
+        force: bool,
+        save: Save | None,
+        begun: dict[bytes, Change] | None = None,
+    ):
+        self.root, self._force, self._save, self._begun = root, force, save, begun or {}
         self.changes: list[Change] = []
         self.done: list[Change] = []
         self.now: dict[bytes, State] = {}
@@ -69,6 +78,9 @@ class Plan:
             return
         except OSError as error:
             self.unrestorable[path] = (error.strerror or "it cannot be read").lower()
+            return
+        if (begun := self._begun.get(path)) is not None and _half_done(now, begun):
+            self.changes.append(Change(path, now, begun.after))
             return
         target = now
         for before, after, unsure in chain:
@@ -96,6 +108,15 @@ class Plan:
         if there == then or there is not self.now[path] or then.kind != "file" or then.known or there.kind != "file":
             return there == then
         return at(self.root, path, max_bytes=-1) == then
+
+
+def _half_done(now: State, begun: Change) -> bool:
+    """Whether a folder has the mode it is given while it is filled or emptied."""
+    return (
+        now.kind == "directory" in (begun.before.kind, begun.after.kind)
+        and now.mode in (0o700, begun.after.mode | 0o700)
+        and now not in (begun.before, begun.after)
+    )
 
 
 def _unknown(state: State) -> str | None:

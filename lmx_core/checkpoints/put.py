@@ -33,7 +33,9 @@ def put(plan: Plan, contents: Contents) -> None:
             plan.unrestorable[item.path] = LOST
             del doing[item.path]
     for item in taken_away:
-        if item.before.kind == "directory" and item.before.mode & 0o300 != 0o300:  # what is in it could not be taken away
+        if (
+            item.before.kind == "directory" and item.before.mode & 0o300 != 0o300
+        ):  # what is in it could not be taken away
             _try(plan, doing, item, lambda item: files.set_mode(plan.root, item.path, 0o700))
     for item in sorted(taken_away, key=lambda item: item.path, reverse=True):
         _try(plan, doing, item, lambda item: files.remove(plan.root, item.path, item.before))

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from lmx_core.checkpoints import journal, record
 from lmx_core.checkpoints.contents import Contents
-from lmx_core.checkpoints.files import Change
+from lmx_core.checkpoints.files import Change, sweep
 from lmx_core.checkpoints.journal import History, Part, Places, PutBack, Story
 from lmx_core.checkpoints.plan import Chains, Plan, chains_of
 from lmx_core.checkpoints.put import put
@@ -25,6 +25,9 @@ from lmx_core.checkpoints.report import Action, Left, Report, TurnTold
 from lmx_core.errors import UndoRefused
 
 T = TypeVar("T")
+
+_Begun = dict[bytes, dict[bytes, Change]]
+"""By root and path."""
 
 WAIT_S = 5.0
 
@@ -114,27 +117,31 @@ class Undo:
             commands=[step.opened.what for turn in turns for step in turn.steps if step.opened.command],
             not_undone=_outside(turns),
         )
-        plans = [self._plan(root, chains, force=force, keep=not preview) for root in roots if root]
         numbers = [turn.number for turn in turns]
+        begun = _begun(told, action, numbers)
+        plans = [self._plan(root, chains, begun, force=force, keep=not preview) for root in roots if root]
         if not preview:
             parts = [Part(plan.root, plan.changes) for plan in plans]
             journal.append(self._places, PutBack(action=action, turns=numbers, parts=parts, done=False))
             for plan in plans:
                 put(plan, self._contents(plan.root))
-            done = [Part(plan.root, _with_before(told, action, numbers, plan), plan.left()) for plan in plans]
+            done = [Part(plan.root, _with_begun(begun.get(plan.root, {}), plan), plan.left()) for plan in plans]
             journal.append(self._places, PutBack(action=action, turns=numbers, parts=done))
         for plan in plans:
             _tell(report, plan, roots[0])
         report.next = _next(self._read().undoable(), numbers if preview and action != "redo" else [])
         return report
 
-    def _plan(self, root: bytes, chains: Chains, *, force: bool, keep: bool) -> Plan:
+    def _plan(self, root: bytes, chains: Chains, begun: _Begun, *, force: bool, keep: bool) -> Plan:
         """What is to be done below one root. With `keep`, what is going to be overwritten is kept first."""
         mine = {path: chain for (place, path), chain in chains.items() if place == root}
+        earlier = begun.get(root, {})
         if not keep:
-            return Plan(root, mine, force=force, save=None)
+            return Plan(root, mine, force=force, save=None, begun=earlier)
+        for path in earlier:
+            sweep(root, path)
         with self._contents(root).writer() as kept:
-            return Plan(root, mine, force=force, save=kept.save)
+            return Plan(root, mine, force=force, save=kept.save, begun=earlier)
 
     def _contents(self, root: bytes) -> Contents:
         return Contents(self._places.tree(root) / "packs")
@@ -171,14 +178,23 @@ def _contents_of(records: Sequence[journal.Record]) -> set[bytes]:
     return {state.content for change in found for state in (change.before, change.after) if state.content}
 
 
-def _with_before(told: History, action: Action, numbers: list[int], plan: Plan) -> list[Change]:
-    """What was done, together with what the same undo had done before it was cut short: a redo needs both."""
+def _begun(told: History, action: Action, numbers: list[int]) -> _Begun:
+    """What the same undo was about to do when it was cut short; nothing where it was not."""
     cut = told.cut_short
     if cut is None or (cut.action, cut.turns) != (action, numbers):
-        return plan.done
-    mine = {item.path for item in plan.done}
-    earlier = [item for part in cut.parts if part.root == plan.root for item in part.changes]
-    return [*(item for item in earlier if item.path not in mine and plan.now.get(item.path) == item.after), *plan.done]
+        return {}
+    return {part.root: {item.path: item for item in part.changes} for part in cut.parts}
+
+
+def _with_begun(begun: dict[bytes, Change], plan: Plan) -> list[Change]:
+    """What was done, together with what the same undo had done before it was cut short: a redo needs both."""
+    done = {item.path: item for item in plan.done}
+    for path, item in begun.items():
+        if path not in done and plan.now.get(path) == item.after:
+            done[path] = item
+        elif path in done and done[path].before.kind == "directory":
+            done[path] = Change(path, item.before, done[path].after)
+    return list(done.values())
 
 
 def _tell(report: Report, plan: Plan, first: bytes) -> None:
