@@ -38,6 +38,7 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 
 _PATHS = frozenset(("edit", "write", "apply_patch", "read", "grep", "glob"))
 _FORM = re.compile(r"\s*([A-Za-z0-9_*-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
+_NUMBERS = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
 
@@ -102,7 +103,7 @@ def _kind(tools: tuple[str, ...], spec: str, text: str) -> Literal["tool", "bash
 def _mcp(text: str, name: str, spec: str) -> str:
     """`server__*` or `server__tool`."""
     rest = name.removeprefix("mcp__")
-    if spec or not rest.strip("_*") or "*" in rest.removesuffix("__*"):
+    if spec or not rest[:1].isalnum() or "*" in rest.removesuffix("__*"):
         raise ConfigError(f"{_quoted(text)} is no rule about an MCP tool; write mcp__SERVER or mcp__SERVER__TOOL")
     return rest if "__" in rest else f"{rest}__*"
 
@@ -296,7 +297,7 @@ def near(host: str) -> bool:
     """Whether a host is this machine or its own network, which a rule about all of the web does not mean."""
     import ipaddress
 
-    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or re.fullmatch(r"[0-9.x]+", host):
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or _NUMBERS.fullmatch(host):
         try:
             return not ipaddress.ip_address(host).is_global
         except ValueError:

@@ -1,7 +1,8 @@
 """What bash really runs of a text: its own trace, taken where nothing can be reached and no program is found.
 
-The trace is bash's `set -x`, written to a descriptor of its own. `PATH` leads nowhere, so that names without a slash run nothing;
-where bubblewrap is installed the shell also sees an empty home, no network and no writable disk, and may be given anything.
+The trace is bash's `set -x`, written to a descriptor of its own. `PATH` leads nowhere, so that names without a slash run
+nothing; where bubblewrap is installed the shell also sees an empty home, no network and no writable disk, and may be given
+anything.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def _bwrap() -> list[str]:
     return [
         *(str(BWRAP), "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"),
         *("--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home", "--chdir", "/tmp", "--clearenv", "--setenv", "LC_ALL", "C.UTF-8"),
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home", "--chdir", "/tmp"),
+        *("--clearenv", "--setenv", "LC_ALL", "C.UTF-8"),
     ]
 
 
@@ -45,7 +47,7 @@ def ran(text: str, directory: Path, *, sandbox: bool) -> list[str] | None:
         process = subprocess.Popen(
             [*(_bwrap() if sandbox else []), *command],
             cwd=directory,
-            env={'LC_ALL': 'C.UTF-8'},
+            env={"LC_ALL": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lmx_core.permissions.shell.heredocs import Stdin
     from lmx_core.permissions.shell.reader import Reader
 
+MAX_WRAPPERS = 16
 SHELLS = frozenset("sh bash dash ash ksh ksh93 mksh zsh rbash posh yash sash".split())
 FOREIGN_SHELLS = frozenset("fish csh tcsh nu pwsh powershell elvish xonsh rc es".split())
 _RESERVED = frozenset(
@@ -65,7 +66,12 @@ def simple(
     needed: bool = True,
 ) -> None:
     """Adds the part that `words` are, and the parts behind it. Doubts are noted."""
-    first = words[0]
+    first, inside, behind = words[0], outer, 0
+    while inside is not None:
+        inside, behind = inside.outer, behind + 1
+    if behind > MAX_WRAPPERS:
+        reader.unsure.append("there are too many programs behind programs")
+        return
     reach, why = programs.reach(words, reader.assigned)
     part = Part(words=tuple(words), settings=tuple(settings), outer=outer, at=at, needed=needed, reach=reach, why=why)
     place = len(reader.parts)

@@ -86,7 +86,7 @@ def _text(reader: Reader, node: Node, body: Node | None) -> str | None:
         raise Surprise(f"it is not clear where the here-document {delimiter} begins")
     raw = reader.source[begin:ends_at]
     if quoted:
-        return raw.decode("utf-8", "surrogateescape")
+        return raw.decode("utf-8", "replace")
     return _expanded(reader, body, raw, begin)
 
 
@@ -100,7 +100,7 @@ def _expanded(reader: Reader, body: Node | None, raw: bytes, start: int) -> str 
         elif child.type not in ("heredoc_content", "$"):
             raise Surprise(f"{child.type} in a here-document is not something the reader knows")
     pieces.append(raw[at:])
-    text = "".join(plain_in_quotes(piece.decode("utf-8", "surrogateescape"), here_document=True) for piece in pieces)
+    text = "".join(plain_in_quotes(piece.decode("utf-8", "replace"), here_document=True) for piece in pieces)
     return text if known else None
 
 

@@ -65,6 +65,15 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+class _Found:
+    """What belongs to one simple command."""
+
+    def __init__(self) -> None:
+        self.words: list[Word] = []
+        self.settings: list[Setting] = []
+        self.stdin: heredocs.Stdin | None = None
+
+
 class Reader:
     """Collects what a text does, and what the texts inside it do. Its lists are read by `read_command` at the end.
 
@@ -86,13 +95,13 @@ class Reader:
 
     def script(self, text: str) -> None:
         """Reads a whole text: the command itself, or one inside it."""
-        data = text.encode("utf-8", "surrogateescape")
+        data = text.encode("utf-8", "replace")
         self._scripts += 1
         if len(data) > MAX_BYTES:
             self.unsure.append(f"a command of more than {MAX_BYTES:,} bytes is not read")
         elif self._scripts > MAX_SCRIPTS:
             self.unsure.append("there are too many commands inside commands")
-        elif "\0" in text or "\r" in text:
+        elif "\0" in text or "\r" in text or data.decode() != text:
             self.unsure.append("the command holds a character that shells disagree about")
         else:
             self._read(data)
@@ -229,34 +238,37 @@ class Reader:
         if node.type == "test_command":
             expansions.test(self, node)
             for redirect in redirects:
-                self.redirect(redirect)
+                self.guarded(self.lone_redirect, redirect)
             return
         self.gaps(node, newlines=any(child.type == "array" for child in node.children))
-        settings: list[Setting] = []
-        words: list[Word] = []
-        stdin: heredocs.Stdin | None = None
+        found = _Found()
         for child in [*node.children, *redirects]:
             if dash and redirects and child == redirects[0]:
-                words.append(Word(text="-", value="-"))
-            if child.type == "variable_assignment":
-                settings.append(self.setting(child))
-            elif child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
-                more, given = self.redirect(child)
-                words, stdin = [*words, *more], given or stdin
-            elif child.type == "command_name":
-                words += [self.word(inner) for inner in child.children] if child.children else [self.word(child)]
-            elif child.type in WORD_NODES:
-                words.append(self.word(child))
-            elif not child.is_named and child.type.isalpha():  # export, declare, unset
-                words.append(Word(text=child.type, value=child.type))
-            else:
-                self.unsure.append(f"{short(text_of(child))} ({child.type}) is not something the reader knows")
-        if not words:
-            self.settings += settings
+                found.words.append(Word(text="-", value="-"))
+            self.guarded(functools.partial(self._collect, found), child)
+        if not found.words:
+            self.settings += found.settings
         elif node.type == "declaration_command":
-            commands.declaration(self, words, settings)
+            commands.declaration(self, found.words, found.settings)
         else:
-            commands.simple(self, words, settings, stdin)
+            commands.simple(self, found.words, found.settings, found.stdin)
+
+    def _collect(self, found: _Found, node: Node) -> None:
+        """One child of a simple command. A surprise in one leaves the others to be read."""
+        if node.type == "variable_assignment":
+            found.settings.append(self.setting(node))
+        elif node.type.endswith("_redirect"):
+            more, given = self.redirect(node)
+            found.words += more
+            found.stdin = given or found.stdin
+        elif node.type == "command_name":
+            found.words += [self.word(inner) for inner in node.children or [node]]
+        elif node.type in WORD_NODES:
+            found.words.append(self.word(node))
+        elif not node.is_named and node.type.isalpha():  # export, declare, unset
+            found.words.append(Word(text=node.type, value=node.type))
+        else:
+            self.doubt(node)
 
     def assignments(self, node: Node) -> None:
         """`NAME=value` by itself."""

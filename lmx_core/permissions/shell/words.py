@@ -66,7 +66,7 @@ class _Piece(msgspec.Struct, frozen=True):
 
 
 def text_of(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "surrogateescape")
+    return (node.text or b"").decode("utf-8", "replace")
 
 
 def read(node: Node) -> Word:
@@ -175,7 +175,7 @@ def _double_quoted(node: Node) -> str | None:
         elif child.type not in ('"', "string_content", "$") and child.is_named:
             raise Surprise(f"{short(text_of(child))} ({child.type}) is not something the reader knows")
     pieces.append(source[at - start : end - 1 - start])
-    value = "".join(plain_in_quotes(piece.decode("utf-8", "surrogateescape")) for piece in pieces)
+    value = "".join(plain_in_quotes(piece.decode("utf-8", "replace")) for piece in pieces)
     return value if known else None
 
 
