@@ -110,7 +110,7 @@ class Places:
 
 
 def append(places: Places, record: Record) -> None:
-    """Writes one record, on the disk when this returns. Raises OSError."""
+    """Writes one record. One that says what a file held is on the disk when this returns. Raises OSError."""
     private_directory(places.session)
     body = msgspec.msgpack.encode(record)
     fd = os.open(places.journal, _APPEND, 0o600)
@@ -119,7 +119,8 @@ def append(places: Places, record: Record) -> None:
         view = memoryview(_HEAD.pack(len(body), zlib.crc32(body)) + body)
         while view:
             view = view[os.write(fd, view) :]
-        os.fsync(fd)
+        if not isinstance(record, Turn):
+            os.fsync(fd)
     finally:
         os.close(fd)
 

@@ -20,7 +20,7 @@ from typing import Any
 from lmx_core.calls import Descriptor, ToolCall
 from lmx_core.checkpoints.journal import Busy, Places, PutBack
 from lmx_core.checkpoints.record import MAX_FILE_BYTES, Recorder
-from lmx_core.environment.base import FileError
+from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ExtensionRefused
 from lmx_core.harness.harness import Harness
 from lmx_core.hooks.base import HookContext
@@ -66,9 +66,12 @@ class Checkpoints:
         return {"commands": self._commands, "max_file_bytes": self._max_file_bytes}
 
     def _recorder(self, context: HookContext) -> Recorder | None:
-        """The recorder of the session; None where a tool is called without one."""
+        """The recorder of the session; None where a tool is called without one, or where commands could forge what is kept."""
         id = context.session_id
         if id is None:
+            return None
+        if is_sandboxed(context.environment) and _real(self.directory).is_relative_to(_real(context.cwd)):
+            log.warning("nothing is recorded: confined commands could write to where it would be kept")
             return None
         if id not in self._recorders:
             self._recorders[id] = Recorder(
@@ -111,6 +114,10 @@ class Checkpoints:
         recorder = self._recorders.pop(context.session_id or "", None)
         if recorder is not None and not await run_in_thread(recorder.wait, _AT_THE_END_S):
             log.warning("the last call of the session was not recorded to its end")
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _can_be_written(directory: Path) -> bool:

@@ -236,3 +236,23 @@ async def test_a_recording_that_is_given_up_ends_as_soon_as_it_has_begun(work: P
     bracket.end()
     assert told == ["ended"]
     await asyncio.sleep(0)
+
+
+class Confined(LocalEnvironment):
+    """An environment that says it is a sandbox."""
+
+    def sandboxed(self) -> bool:
+        return True
+
+
+async def test_ck_1_nothing_is_kept_where_confined_commands_could_write(
+    work: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """CK-1: a command could put its own contents where an undo would take them from."""
+    for kept, recorded in ((work / "kept", False), (work.parent / "kept", True)):
+        harness = assemble(Harness(), [(Checkpoints, {"dir": kept})])
+        options = {"harness": harness, "tools": default_tools(), "cwd": work, "environment": Confined()}
+        async with world([bash("echo 2 > a"), complete()], clock=SystemClock(), **options) as it:
+            await prompt(it.session, "go")
+            assert kept.exists() is recorded
+    assert "confined commands could write" in caplog.text
