@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from support.transcripts import Conversation
 
-from lmx.cli.log import log
+from lmx.cli.stored.log import log
 from lmx_core.context.project import Projection
 from lmx_core.context.replay import replay_request
 from lmx_core.entry import TYPES, Entry

@@ -7,7 +7,7 @@ import io
 import pytest
 from support.transcripts import Conversation
 
-from lmx.cli.fork import fork
+from lmx.cli.stored.fork import fork
 from lmx.exit_status import CommandError
 from lmx_core import JSONLStore
 from lmx_core.errors import TranscriptNotFound

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from support.transcripts import Conversation
 
-from lmx.cli import log as module
-from lmx.cli.log import RESULT_CHARACTERS, RESULT_LINES, log
+from lmx.cli.stored import log as module
+from lmx.cli.stored.log import RESULT_CHARACTERS, RESULT_LINES, log
 from lmx_core import JSONLStore
 from lmx_core.errors import TranscriptNotFound, TranscriptUnreadable
 from lmx_core.names import name_of

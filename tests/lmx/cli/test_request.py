@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from lmx import argv
-from lmx.cli.request import compare, request
+from lmx.cli.stored.request import compare, request
 from lmx.exit_status import CommandError
 from lmx_core import JSONLStore, Runtime, Scripted, resume_session, run
 from lmx_core.providers.scripted import complete, tool_call

@@ -8,7 +8,7 @@ import json
 import pytest
 from support.transcripts import Conversation
 
-from lmx.cli.sessions import sessions
+from lmx.cli.stored.sessions import sessions
 from lmx_core import JSONLStore
 from lmx_core.names import name_of
 

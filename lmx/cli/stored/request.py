@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import msgspec
 
 from lmx import sessions
-from lmx.cli.log import escaped
+from lmx.cli.stored.log import escaped
 from lmx.exit_status import CommandError, shown, usage
 from lmx.sanitize import one_line
 from lmx_core import Entry, JSONLStore, replay_request

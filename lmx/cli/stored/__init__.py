@@ -41,13 +41,13 @@ def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
 
 
 def _log(line: argv.Line, directory: Path, cwd: Path | None) -> int:
-    from lmx.cli.log import log
+    from lmx.cli.stored.log import log
 
     return log(line.words[0], sessions_dir=directory, jsonl=line.has("jsonl"), out=sys.stdout, tty=sys.stdout.isatty())
 
 
 def _request(line: argv.Line, directory: Path, cwd: Path | None) -> int:
-    from lmx.cli.request import compare, request
+    from lmx.cli.stored.request import compare, request
 
     session, request_id = line.words[0], line.words[1] if len(line.words) > 1 else None
     if line.has("diff") or request_id is None:
@@ -56,7 +56,7 @@ def _request(line: argv.Line, directory: Path, cwd: Path | None) -> int:
 
 
 def _fork(line: argv.Line, directory: Path, cwd: Path | None) -> int:
-    from lmx.cli.fork import fork
+    from lmx.cli.stored.fork import fork
 
     return fork(
         line.words[0],
@@ -70,7 +70,7 @@ def _fork(line: argv.Line, directory: Path, cwd: Path | None) -> int:
 
 
 def _sessions(line: argv.Line, directory: Path, cwd: Path | None) -> int:
-    from lmx.cli.sessions import sessions
+    from lmx.cli.stored.sessions import sessions
 
     return sessions(
         sessions_dir=directory,

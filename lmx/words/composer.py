@@ -1,0 +1,66 @@
+"""What stands at the line a person types in: placeholders, hints, and the question before a call runs."""
+
+from __future__ import annotations
+
+from lmx.words.amounts import count, lines, plural
+
+# --- the composer --------------------------------------------------------------------------------------------------------
+
+INVITATION = "ask, or / for commands"
+STARTING_PLACEHOLDER = "starting… Enter queues"
+WAITING_PLACEHOLDER = "{tool} is waiting for your answer"
+BUSY_PLACEHOLDER = "steer it while it works"
+FAILED_PLACEHOLDER = "no session yet; /model PROVIDER:MODEL starts one"
+DEAD_PLACEHOLDER = "Enter takes the session up again"
+APPROVE_TITLE = "approve?"
+SEND_LABEL = "Enter send"
+STEER_LABEL = "Enter steer · Ctrl-C cancel"
+ANSWER_LABEL = "y run · n [why] refuse · Enter"
+
+ESC_AGAIN = "Esc again puts the draft aside"
+CANCEL_HINT = "Ctrl-C cancels the turn"
+QUIT_LOSES_HELD = "the waiting message would be lost"
+QUIT_ARMED = "Ctrl-C again quits"
+STASHED = "draft put aside; Up brings it back"
+STEER_WAITS = "one message already waits for the next request; Alt-Z takes it back"
+STEER_WHILE_PARKED = "sent as a message; {tool} still waits for your answer"
+TOO_EARLY = "the question had just appeared; nothing was answered"
+NOTHING_TO_ANSWER = "no call waits for an answer"
+NO_SUCH_CALL = "no call with that id waits for an answer"
+ANSWER_LOST = "that call was already decided; nothing was changed"
+STEER_WITHDRAWN = "taken back"
+STEER_ALREADY_SENT = "it was already sent"
+NO_STEER = "no message waits"
+NOTHING_RUNS = "no turn is running"
+STEER_UNDELIVERED = "not sent before the turn ended; it is in the composer again"
+STEER_STASHED = "not sent before the turn ended; it is put aside, Up brings it back"
+PROMPT_REFUSED = "not sent: {reason}"
+PASTE_TOO_LARGE = "a paste of more than 2 MB is not taken; save it to a file and name the file"
+IDLE_ONLY = "/{name} waits until the turn is over; Ctrl-C cancels the turn"
+UNKNOWN_COMMAND = "there is no command /{name}; /help lists them"
+UNKNOWN_COMMAND_CLOSE = "there is no command /{name}; did you mean /{close}?"
+QUIT_LOSES_TURN = "a turn is running; /quit again stops it and leaves"
+PASTED_CONTROLS = "pasted; {controls} removed"
+
+
+def pasted_controls(number: int) -> str:
+    return PASTED_CONTROLS.format(controls=plural(number, "control character"))
+
+
+def chip_label(number: int, text: str, long_lines: int = 8) -> str:
+    """`[pasted #1 · 214 lines]`, or characters where there are few lines (CMP-14)."""
+    amount = f"{lines(text)} lines" if lines(text) > long_lines else f"{count(len(text))} chars"
+    return f"[pasted #{number} · {amount}]"
+
+
+# --- approval ------------------------------------------------------------------------------------------------------------
+
+APPROVE = "Approve {what}?"
+ANSWERS = "y run once · n [why] refuse · Alt-A / Alt-R without touching the draft"
+ANSWERS_WITH_RULE = (
+    "y run once · a run and remember the rule (a session, a 2h, a RULE of yours) · n [why] refuse · Alt-A / Alt-R"
+)
+ANSWERS_WITH_SUGGESTION = "y run once · a run and switch · n [why] refuse · Alt-A / Alt-R without touching the draft"
+WAITING_OF = "{position} of {total} waiting · id {id}"
+APPROVE_ALL = "these calls would run; /approve all again runs them:"
+MODE_SUGGESTION = "run it and switch to {mode} mode"
