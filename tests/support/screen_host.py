@@ -26,7 +26,7 @@ from lmx_core import (
     start_session,
 )
 from lmx_core.errors import LmxError
-from lmx_core.extensions import Permissions, Search
+from lmx_core.extensions import Checkpoints, Permissions, Search
 from lmx_core.names import name_of
 from lmx_core.permissions import Handle, Rules
 
@@ -85,7 +85,8 @@ class FakeHost:
         return self.store.read(session_id)
 
     def _harness(self) -> Harness:
-        return assemble(Harness(), [Permissions(handle=self.permission), Search()])
+        kept = [] if self.checkpoints is None else [Checkpoints(self.checkpoints)]
+        return assemble(Harness(), [Permissions(handle=self.permission), Search(), *kept])
 
 
 class Screen:

@@ -60,7 +60,7 @@ def test_ck_2_a_command_is_taken_back_whole_and_done_again(session: Session) -> 
         "rm -r sub; ln -s / sub",
         "rm link; mkdir link; echo x > link/x",
         "mv sub other; mv other/b.bin other/c.bin",
-        "chmod 000 a.txt; chmod 4755 script.sh",
+        "chmod 400 a.txt; chmod 4755 script.sh",
         "mv a.txt t; mv script.sh a.txt; mv t script.sh",
         "chmod 700 sub; chmod 555 empty",
         "mkdir -p d/e/f; chmod 555 d/e",
