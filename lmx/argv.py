@@ -130,6 +130,7 @@ OPTIONS = (
     Option(("--extension",), "NAME", _SESSION, "load your extension NAME (may be given again)", many=True),
     Option(("--extension-dir",), "DIR", _SESSION, "load the extension in DIR (may be given again)", many=True),
     Option(("--no-user-extensions",), None, _SESSION, "load none of your own extensions"),
+    Option(("--hooks",), "FILE", _SESSION, "run the hooks of FILE, beside those of the configuration"),
     Option(("--explain-against",), "FILE", _on("explain"), "compare with an earlier report instead"),
     Option(("--jsonl",), None, _on("log"), "every entry, one JSON object a line"),
     Option(("--diff",), None, _on("request"), "compare with the request before, by default the newest"),

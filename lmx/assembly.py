@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lmx import __version__, composition
+from lmx.config import hooks, sandbox, state
 from lmx.config import model as models
-from lmx.config import sandbox, state
 from lmx.config.layers import Settings, home
 from lmx.exit_status import CommandError
 from lmx.extensions import load as own_extensions
@@ -32,7 +32,15 @@ from lmx_core import (
 )
 from lmx_core.clock import SystemClock, deadline
 from lmx_core.errors import ExtensionRefused
-from lmx_core.extensions import Checkpoints, Continuation, EnvironmentContext, Permissions, Workspace, coding
+from lmx_core.extensions import (
+    Checkpoints,
+    CommandHooks,
+    Continuation,
+    EnvironmentContext,
+    Permissions,
+    Workspace,
+    coding,
+)
 from lmx_core.permissions import Handle, Remembered
 from lmx_core.providers.catalog import PROVIDERS, through_litellm
 from lmx_core.providers.model_catalog import provider_options
@@ -172,10 +180,16 @@ class SessionFactory:
         return made._replace(harness=made.harness.replace(notices=()), record=record)
 
     def load(self) -> list[own_extensions.Loaded]:
-        """The person's own extensions, loaded when first asked for. Raises CommandError where one cannot be."""
+        """The person's own extensions, loaded when first asked for; hooks are read then. Raises CommandError for a bad one."""
         if self._loaded is None:
+            _ = self.hooks
             self._loaded = own_extensions.load(self._directories, self.settings.get("extension_options", {}))
         return self._loaded
+
+    @functools.cached_property
+    def hooks(self) -> CommandHooks:
+        """The commands that run at what happens. Raises CommandError (status 2) for a file that is wrong."""
+        return hooks.wanted(self.settings, cwd=self.cwd, home=self._home)
 
     def _base(self) -> Harness:
         """What this start decides by itself, before any extension."""
@@ -222,7 +236,8 @@ class SessionFactory:
         for name in self.settings.get("disabled_extensions", []):
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}
-        recipe |= {name: spec for name, spec in self._checkpoints().items() if name not in recipe}
+        late = {hooks.NAME: self.hooks, **self._checkpoints()}  # one of the person's own of that name takes its place
+        recipe |= {name: spec for name, spec in late.items() if name not in recipe}
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
         gate = {"handle": self.permission, "non_interactive": asks, "rules": self.settings.rules}
         return {**recipe, "permissions": (Permissions, gate)}

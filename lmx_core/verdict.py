@@ -43,10 +43,14 @@ class Deny(msgspec.Struct, frozen=True):
 
 
 class Rewrite(msgspec.Struct, frozen=True):
-    """Go ahead with this instead: new arguments of a call, or the new text of a prompt."""
+    """Go ahead with this instead: new arguments of a call, or the new text of a prompt.
+
+    `also` is for a hook of a call that wants more: that a person decides on the rewritten call, or that it is approved.
+    """
 
     value: Any
     decision: Decision | None = None
+    also: Allow | Pending | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -180,6 +180,9 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
     if (text := flags.get("fallback_model")) is not None:
         values["fallback_models"] = [item.strip() for item in text.split(",")]
         sources["fallback_models"] = "flag"
+    if (text := flags.get("hooks")) is not None:
+        values["hooks_file"] = text
+        sources["hooks_file"] = "flag"
     if "sandbox" in flags or "no_sandbox" in flags:
         table = values.get("sandbox")
         values["sandbox"] = (table if isinstance(table, dict) else {}) | {"enabled": "sandbox" in flags}

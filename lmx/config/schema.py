@@ -98,7 +98,7 @@ def is_url(value: Any) -> bool:
         return False
 
 
-EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context", "checkpoints")
+EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context", "checkpoints", "hooks")
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
 RULES_TAKES = "a list of rules such as Bash(git log:*), or of tables { rule, should_match, should_not_match }"
@@ -207,6 +207,14 @@ KEYS = (
         "options of your own extensions, over those of their manifests",
         "{ my-extension = { level = 3 } }",
     ),
+    Key(
+        "hooks",
+        "a table of events, such as preToolUse, each with a list of commands",
+        lambda value: isinstance(value, Mapping),
+        "none",
+        "commands to run at what happens: docs/how-to/hooks.md",
+        '{ preToolUse = [{ matcher = "bash", hooks = [{ command = "~/.lmx/guard.sh" }] }] }',
+    ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(
         "credential_allowlist",
@@ -273,11 +281,9 @@ _ROWS = {key.name: key for key in KEYS}
 _SECTIONS = {name.split(".")[0] for name in _ROWS if "." in name}
 _TOP = {name.split(".")[0] for name in _ROWS}
 _GUARDS = frozenset(
-    "model providers base_url permissions sandbox scrub_credentials credential_allowlist max_cost_usd".split()
+    "model providers base_url permissions sandbox hooks scrub_credentials credential_allowlist max_cost_usd".split()
 )
 """A near miss of one of these stops the start."""
-_ABSENT_GUARDS = frozenset("hooks".split())
-"""Guards that this version does not have. Ignoring one would be looser than what was written."""
 
 
 def check(document: Mapping[str, Any], source: str, providers: Iterable[str], notices: list[str]) -> dict[str, Any]:
@@ -330,12 +336,6 @@ def _checked(key: Key, name: str, value: Any, source: str) -> Any:
 
 
 def _unknown(name: str, source: str) -> str:
-    if name in _ABSENT_GUARDS:
-        raise CommandError(
-            f"{source}: {name} is not supported by this version, and going on without it would be less safe than what "
-            f"the file says; remove it to start",
-            "usage",
-        )
     near = difflib.get_close_matches(name.lower(), _GUARDS, n=1, cutoff=0.75)
     if near:
         raise CommandError(f"{source}: unknown key {name!r} (did you mean {near[0]}?)", "usage")

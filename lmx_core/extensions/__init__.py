@@ -11,6 +11,7 @@ from typing import Any
 _HOME = {
     "ApplyPatch": "apply_patch",
     "Checkpoints": "checkpoints",
+    "CommandHooks": "command_hooks",
     "Continuation": "continuation",
     "EnvironmentContext": "environment_context",
     "Permissions": "permissions",
@@ -23,6 +24,7 @@ _HOME = {
 __all__ = [
     "ApplyPatch",
     "Checkpoints",
+    "CommandHooks",
     "Continuation",
     "EnvironmentContext",
     "Permissions",

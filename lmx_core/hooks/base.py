@@ -168,10 +168,11 @@ class HookChain:
             decision = answer.decision or decision
             if isinstance(answer, Deny):
                 return Before(call=call, verdict=_signed(answer, callback), rewritten=rewritten)
+            if isinstance(answer, Rewrite):
+                call, rewritten = _rewrite(call, answer.value, callback), True
+                answer = answer.also or Allow()
             if isinstance(answer, Pending):
                 seen = msgspec.structs.replace(seen, asked=_signed_ask(answer, callback), approved_by=None)
-            elif isinstance(answer, Rewrite):
-                call, rewritten = _rewrite(call, answer.value, callback), True
             elif answer.hunks is not None or answer.text is not None:
                 raise HookFailed(f"before_tool_call hook {hook_name(callback)} chose hunks, which only a person can")
             elif answer.approved_by is not None:

@@ -38,7 +38,8 @@ def test_it_tells_what_a_session_would_start_with(program: Program) -> None:
     assert told["settings"]["max_turns"] == 7 and told["settings"]["max_requests"] == "session_default"
     assert told["permissions"]["mode"] == "read_only" and told["permissions"]["sandbox"] is False
     assert "permissions" in told["hooks"]["before_tool_call"]
-    names = ["search", "continuation", "workspace", "environment_context", "checkpoints", "permissions"]
+    first = ["search", "apply_patch", "continuation", "workspace", "environment_context"]
+    names = [*first, "hooks", "checkpoints", "permissions"]
     assert [item["name"] for item in told["extensions"]] == names
     assert told["extensions"][0]["module"] == "lmx_core.extensions.search.Search"
     diagnostics = told["diagnostics"]
