@@ -20,6 +20,7 @@ from lmx_core.clock import FOREVER, Clock, Handle, deadline, steady_ms
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, RunEvent, TimedOut, closing
 from lmx_core.errors import SessionDown, ToolError, UnknownTask, for_log
 from lmx_core.tasks import Spawn
+from lmx_core.tools.plain import in_turns
 
 log = logging.getLogger("lmx_core")
 
@@ -238,7 +239,8 @@ class _Command:
         async with closing(events) as arriving:
             async for event in arriving:
                 if isinstance(event, Data):
-                    self.capture.feed(event.data)
+                    async for piece in in_turns(event.data):
+                        self.capture.feed(piece)
                 else:
                     self._end = event
                     break

@@ -26,7 +26,7 @@ from lmx_core.environment.base import (
     closing,
 )
 from lmx_core.errors import ToolError
-from lmx_core.tools.plain import Plain
+from lmx_core.tools.plain import Plain, in_turns
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -117,7 +117,8 @@ class Bash:
                 if not isinstance(event, Data):
                     ending = event
                     break
-                yield written.piece(event.data)
+                async for piece in in_turns(event.data):
+                    yield written.piece(piece)
                 if written.bytes > MAX_COMMAND_OUTPUT_BYTES:
                     # bytes that are no text grow when they are spelled out
                     ending = OutputLimit(MAX_COMMAND_OUTPUT_BYTES)

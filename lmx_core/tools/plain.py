@@ -7,8 +7,10 @@ times fills the window. Handling each piece by itself is the obvious way and fai
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import re
+from collections.abc import AsyncIterator
 
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, modes
@@ -23,6 +25,13 @@ _UNFINISHED = re.compile(
 )
 _OVERSTRUCK = re.compile(r"[^\x08\n]\x08")
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+_VISIBLE: dict[int, str | None] = {
+    number: f"\\x{number:02x}" for number in range(0xA0) if _CONTROL.match(chr(number))
+} | {0x07: None}
+"""A control character in a form that does nothing, `\\x00`; of a bell nothing is left."""
+
+PIECE_BYTES = 16_384
 
 MAX_SEQUENCE_CHARS = 4_096
 """A sequence that goes on longer is none; holding on would swallow the rest of the output."""
@@ -50,7 +59,7 @@ class Plain:
     def end(self) -> str:
         """What was still held: the last line without its newline."""
         rest = self._take(self._decoder.decode(b"", final=True))
-        last = self._line + _CONTROL.sub(_visible, self._sequence)
+        last = self._line + self._sequence.translate(_VISIBLE)
         self._line = self._sequence = ""
         return rest + _last_state(last.removesuffix("\r"))
 
@@ -69,12 +78,21 @@ class Plain:
             text = _SEQUENCE.sub("", text)
             if (unfinished := _UNFINISHED.search(text)) and len(unfinished[0]) <= MAX_SEQUENCE_CHARS:
                 self._sequence, text = unfinished[0], text[: unfinished.start()]
-        return _CONTROL.sub(_visible, text.replace("\x07", ""))
+        if text.isascii():
+            return text.translate(_VISIBLE) if _CONTROL.search(text) else text
+        return _CONTROL.sub(_visible, text)  # three times as fast as `translate` is on what is no ASCII
 
 
 def _visible(control: re.Match[str]) -> str:
-    """A control character in a form that does nothing: `\\x00`."""
-    return f"\\x{ord(control[0]):02x}"
+    return _VISIBLE[ord(control[0])] or ""
+
+
+async def in_turns(data: bytes) -> AsyncIterator[bytes]:
+    """The data in pieces that are read in a few milliseconds each, whatever they hold; between them others have their turn."""
+    for start in range(0, len(data), PIECE_BYTES):
+        if start:
+            await asyncio.sleep(0)
+        yield data[start : start + PIECE_BYTES]
 
 
 def _lines(text: str) -> str:
