@@ -42,4 +42,5 @@ def beside_temporary_files() -> Iterator[Path]:
     raise AssertionError("every directory that these tests may write to is one for temporary files")
 
 
-confined = pytest.mark.skipif(not CONFINES, reason="commands cannot be confined here; the refusal is tested instead")
+REASON = "commands cannot be confined on this machine, where only the refusal is tested"
+confined = pytest.mark.skipif(not CONFINES, reason=REASON)

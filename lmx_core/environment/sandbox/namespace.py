@@ -21,9 +21,10 @@ from lmx_core.environment.sandbox import bwrap
 _ECHO = ("/bin/cat",)
 _LOOPBACK_DOWN = """\
 import fcntl, socket, struct, sys
-flags = struct.pack("16sh", b"lo", 0)
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
-    fcntl.ioctl(ours, 0x8914, flags)  # SIOCSIFFLAGS without IFF_UP
+    # Without its address nothing leads to it, and who connects is told at once; only down, they would wait.
+    fcntl.ioctl(ours, 0x8916, struct.pack("16sHH4s8x", b"lo", socket.AF_INET, 0, bytes(4)))  # SIOCSIFADDR
+    fcntl.ioctl(ours, 0x8914, struct.pack("16sH14x", b"lo", 0))  # SIOCSIFFLAGS, without IFF_UP
 sys.stdout.write(sys.stdin.read(1))
 sys.stdout.flush()
 sys.stdin.read()
@@ -68,6 +69,7 @@ def _made(argv: Callable[[int], list[str]]) -> tuple[int, int]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            bufsize=0,  # what cannot be written to one that has ended must not be tried again when it is closed
             cwd="/",
             env={},
             pass_fds=[write],
@@ -86,7 +88,6 @@ def _opened(process: subprocess.Popen[bytes], info: int) -> tuple[int, int]:
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     try:
         process.stdin.write(b"x")
-        process.stdin.flush()
         answered = process.stdout.read(1)
     except BrokenPipeError:
         answered = b""

@@ -10,10 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.confined import CONFINES, beside_temporary_files
+from support.confined import beside_temporary_files, confined
 from support.program import Program, serve
-
-confined = pytest.mark.skipif(not CONFINES, reason="commands cannot be confined here; the refusal is tested instead")
 
 
 @confined
