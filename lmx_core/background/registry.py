@@ -136,6 +136,10 @@ class Registry:
         command = self._find(session_id, id)
         return command.read(limit)
 
+    def known(self, session_id: str) -> list[Snapshot]:
+        """The session's commands, oldest first, without their `output`."""
+        return [command.snapshot("") for command in self._sessions.get(session_id, {}).values()]
+
     def endings(self, session_id: str) -> list[Snapshot]:
         """The commands that have ended and of whose end the model has not been told, each once. Their `output` is left out."""
         ended = [c for c in self._sessions.get(session_id, {}).values() if c.done.is_set() and not c.told]

@@ -46,7 +46,7 @@ async def look(id: str, context: ToolContext, *, wait_ms: float, asked_ms: float
             notes = [f"[waited {wait_ms:,.0f} ms: the session allows a call no more than this]"]
         return _result(registry.read(session_id, id, _limit(context)), notes)
     except UnknownTask as error:
-        raise ToolError(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+        raise ToolError(f"{str(error)[0].upper()}{str(error)[1:]}. {_known(registry, session_id)}") from None
 
 
 def news(context: ToolContext) -> list[str]:
@@ -58,6 +58,12 @@ def news(context: ToolContext) -> list[str]:
         f'[the background command {ended.id} ({_name(ended.command)}) {_ending(ended)}; task_id "{ended.id}" shows its output]'
         for ended in registry.endings(context.session_id)
     ]
+
+
+def _known(registry: Registry, session_id: str) -> str:
+    """Those there are: after a compaction a model may have forgotten their ids."""
+    known = [f"{it.id} ({_name(it.command)}): {it.status}" for it in registry.known(session_id)]
+    return f"There are: {'; '.join(known)}." if known else "There is none."
 
 
 def _registry(context: ToolContext) -> tuple[Registry, str]:
@@ -77,7 +83,7 @@ def _result(snapshot: Snapshot, notes: list[str]) -> Result:
     typed: dict[str, Any] = msgspec.to_builtins(snapshot)
     for unsaid in ("output", "session_id"):
         del typed[unsaid]
-    typed["task_id"] = typed.pop("id")
+    typed["task_id"], typed["command"] = typed.pop("id"), _name(snapshot.command)  # whole, every poll would repeat it
     typed = {name: value for name, value in typed.items() if value is not None and value != []}
     return Result(model_text="\n".join([*said, *notes, *_status(snapshot, silent=not said)]), structured_content=typed)
 

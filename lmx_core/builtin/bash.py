@@ -62,7 +62,7 @@ class Bash:
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_TIMEOUT_MS,
-                "description": f"Default {DEFAULT_TIMEOUT_MS}",
+                "description": f"Default {DEFAULT_TIMEOUT_MS}. Not in the background",
             },
             "background": {"type": "boolean", "description": "Return a task_id at once"},
             "background_timeout_ms": {

@@ -212,6 +212,13 @@ async def test_d_7_gu_3_polling_a_quiet_command_is_not_going_in_circles():
         assert finished.stop_reason == "stop"
 
 
+async def test_a_model_that_forgot_an_id_is_told_those_there_are(tmp_path):
+    async with model(tmp_path) as m:
+        assert (await m.bash(task_id="bg-0")).text.endswith("There is none.")
+        id = await m.start(f"sleep 300 # {'x' * 100}")
+        assert (await m.bash(task_id="bg-0")).text.endswith(f"There are: {id} (sleep 300 # {'x' * 47}…): running.")
+
+
 async def test_the_end_of_a_background_command_is_told_with_the_next_one_and_once(tmp_path):
     async with model(tmp_path) as m:
         id = await m.start(LOOP)
