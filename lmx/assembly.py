@@ -7,7 +7,7 @@ the screen would give `run` and the screen different agents (cli.md C1-33).
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class SessionFactory:
 
     `environ` is the environment lmx was started with, which is what commands get, less the credentials. `interactive` says
     that somebody can answer. `bare` leaves out the workspace's text. `extensions` are the directories of the person's own.
-    `notices` collects sentences for the person, each once.
+    `notices` collects sentences for the person, each once; `tell` is for those that come up while a session runs.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class SessionFactory:
         self._directories: Sequence[Path] = extensions
         self._loaded: list[own_extensions.Loaded] | None = None
         self.notices: list[str] = []
+        self.tell: Callable[[str], None] = self.notices.append
         self._told: set[str] = set()
         keys = models.keys(settings, environ)
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
@@ -256,10 +257,13 @@ class SessionFactory:
         if where is None or state is None:
             return {}
         try:
-            return {"checkpoints": Checkpoints(where, avoid=[state, self.settings.sessions_dir])}
+            return {"checkpoints": Checkpoints(where, avoid=[state, self.settings.sessions_dir], tell=self._say)}
         except ExtensionRefused as error:
             self.notices.append(f"nothing can be undone: {error.reason}")
             return {}
+
+    def _say(self, sentence: str) -> None:
+        self.tell(sentence)
 
     async def new(self, model: str) -> Session:
         """A fresh session. It must be made inside a running `Runtime`."""

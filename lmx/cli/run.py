@@ -88,6 +88,7 @@ class _Run:
             self._output.session(session_id=session.id, name=name, model=info.model, context_window=window)
             for notice in self._factory.notices:
                 self._output.notice(notice)
+            self._factory.tell = self._output.notice
             try:
                 told = await prompted(session, asked.text, stop, self._output.event, typed=asked.typed)
             finally:

@@ -87,6 +87,14 @@ class ScreenHost:
         self._line, self._factory = line, factory
         self._choice: models.Choice | None = None
 
+    @property
+    def tell(self) -> Callable[[str], None]:
+        return self._factory.tell
+
+    @tell.setter
+    def tell(self, told: Callable[[str], None]) -> None:
+        self._factory.tell = told
+
     def hint(self, session_id: str) -> str:
         """What to say when the screen is gone (C1-27)."""
         elsewhere = "" if self.cwd == _shell_directory() else f" -C {shown(str(self.cwd))}"

@@ -51,6 +51,7 @@ class Bridge:
 
     def __init__(self, host: Host, screen: Screen):
         self._host, self._screen = host, screen
+        host.tell = lambda sentence: screen.tell(msg.Notice(sentence))
         self.session: Session | None = None
         self._subscription: Subscription | None = None
         self._said: asyncio.Queue[fx.Prompt | fx.SteerTurn | fx.Revoke] = asyncio.Queue()

@@ -23,7 +23,7 @@ class Host(Protocol):
 
     `resume_hint(session_id)` is what to print when the screen is gone (C1-27). `first_prompt` is shown as if typed and sent
     when the session is ready. `history_path` is None when nothing may be kept on disk, `checkpoints` when no
-    changes are recorded. `notices` are sentences about the
+    changes are recorded. The screen sets `tell`, which shows a notice while a session runs. `notices` are sentences about the
     start (a skipped instruction file, another directory than before); the screen takes away what it shows.
     """
 
@@ -37,6 +37,7 @@ class Host(Protocol):
     first_prompt: str | None
     history_path: Path | None
     checkpoints: Path | None
+    tell: Callable[[str], None]
     notices: list[str]
     log: logging.Logger
 

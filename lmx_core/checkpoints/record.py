@@ -32,7 +32,7 @@ WAIT_FOR_OTHERS_S = 5.0
 _PROMPT_CHARACTERS = 120
 _WHAT_CHARACTERS = 400
 _NAMED = 5
-_TOO_LARGE = f"what it changed is not recorded: the folder has more than {trees.MAX_ENTRIES:,} files"
+_TOO_LARGE = f"what commands change is not recorded, because the folder has more than {trees.MAX_ENTRIES:,} files"
 
 
 class Manifest(msgspec.Struct, array_like=True):

@@ -12,8 +12,10 @@ import asyncio
 import logging
 import os
 import re
+import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,8 @@ class Checkpoints:
     """Records under `dir`, a place that commands cannot write to. Raises ExtensionRefused where it cannot be written.
 
     `commands` False records file tools only. A file larger than `max_file_bytes` is named as changed and cannot be put back.
-    `avoid` are directories never looked at, such as where a host keeps its own files inside a work tree.
+    `avoid` are directories never looked at, such as where a host keeps its own files inside a work tree. `tell` is called once
+    with a sentence when it turns out that commands are not recorded here.
     """
 
     def __init__(
@@ -50,9 +53,11 @@ class Checkpoints:
         commands: bool = True,
         max_file_bytes: int = MAX_FILE_BYTES,
         avoid: Sequence[str | Path] = (),
+        tell: Callable[[str], None] | None = None,
     ):
         self.directory, self._commands, self._max_file_bytes = Path(dir), commands, max_file_bytes
         self._avoid = [Path(path) for path in avoid]
+        self._tell = tell if commands else None
         self._recorders: dict[str, Recorder] = {}
         if not _can_be_written(self.directory):
             raise ExtensionRefused(f"{self.directory} cannot be written")
@@ -99,6 +104,29 @@ class Checkpoints:
         recorder = self._recorder(context)
         if recorder is None or (begin := _look(recorder, call, context)) is None:
             return None
+        return await self._bracketed(recorder, call.name, begin)
+
+    @asynccontextmanager
+    async def window(self, what: str, context: HookContext) -> AsyncIterator[None]:
+        """Records work that is no call of a tool, such as a check after the last answer: what it changes belongs to the turn.
+
+        `what` is how a person knows it, such as its command.
+        """
+        recorder = self._recorder(context)
+        if recorder is None:
+            yield
+            return
+        id = f"window-{secrets.token_hex(8)}"
+        end = await self._bracketed(recorder, what, lambda: recorder.begin(id, "window", what, None))
+        try:
+            yield
+        finally:
+            if end is not None:
+                end()
+
+    async def _bracketed(
+        self, recorder: Recorder, name: str, begin: Callable[[], Callable[[], None]]
+    ) -> Callable[[], None] | None:
         bracket = _Bracket(begin)
         try:
             await run_in_thread(bracket.begin)
@@ -106,8 +134,11 @@ class Checkpoints:
             bracket.end()
             raise
         except (OSError, Busy) as error:
-            log.warning("what a call of %s changes is not recorded (%s)", call.name, type(error).__name__)
+            log.warning("what %s changes is not recorded (%s)", name, type(error).__name__)
             return None
+        if recorder.unrecordable is not None and self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell(f"undo covers file tools only here: {recorder.unrecordable}")
         return bracket.end
 
     async def _ended(self, reason: str, context: HookContext) -> None:

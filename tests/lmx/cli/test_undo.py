@@ -139,3 +139,14 @@ def test_c3_83_only_the_person_can_read_checkpoints(program: Program) -> None:
     assert len(below) > 6
     for path in [program.home / ".lmx" / "checkpoints", *below]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_c2_6_a_run_says_on_stderr_that_commands_are_not_recorded(program: Program, tmp_path: Path) -> None:
+    """C2-6: once, with the reason; in a folder that is too large, here one of two files."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import lmx_core.checkpoints.tree as t; t.MAX_ENTRIES = 1\n")
+    (program.work / "a").touch()
+    (program.work / "b").touch()
+    with serve(program, bash("true"), bash("true"), {"text": "done"}) as model:
+        done = program.ask(model, "--print", "go", *FULL, PYTHONPATH=str(tmp_path / "site"))
+    assert done.returncode == 0 and done.stderr.count("undo covers file tools only here: ") == 1

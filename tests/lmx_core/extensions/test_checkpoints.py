@@ -256,3 +256,30 @@ async def test_ck_1_nothing_is_kept_where_confined_commands_could_write(
             await prompt(it.session, "go")
             assert kept.exists() is recorded
     assert "confined commands could write" in caplog.text
+
+
+async def test_ve_4_work_that_is_no_call_belongs_to_the_turn(work: Path) -> None:
+    """CK-2: a check is bracketed like a command."""
+    kept = Checkpoints(work.parent / "kept")
+
+    async def check(reason: str, context: Any) -> Allow:
+        async with kept.window("make test", context):
+            (work / "made by the check").write_text("x")
+        return Allow()
+
+    harness = assemble(Harness.new(hooks=[("stop", check)]), [kept])
+    async with world([complete("done")], harness=harness, tools=[], cwd=work, clock=SystemClock()) as it:
+        await prompt(it.session, "go")
+        report = await run_in_thread(undo(work, it).undo)
+    assert report.deleted == ["made by the check"] and report.commands == ["make test"]
+
+
+async def test_c2_6_it_is_told_once_that_commands_are_not_recorded(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2-6"""
+    monkeypatch.setattr("lmx_core.checkpoints.tree.MAX_ENTRIES", 1)
+    (work / "b").touch()
+    told: list[str] = []
+    async with session(work, bash("true"), bash("true", "c2"), complete(), checkpoints={"tell": told.append}) as it:
+        await prompt(it.session, "go")
+    (sentence,) = told
+    assert sentence.startswith("undo covers file tools only here: ") and "200,000 files" in sentence
