@@ -211,9 +211,9 @@ def _allowed_command(fitting: Sequence[Rule], reading: Reading, cwd: Path) -> li
                 return Bare(_short(setting.text), "a variable that programs may read")
             found.append(Verdict(rule, setting.text))
     for part in reading.parts:
-        if not part.needed or needs_no_rule(part, reading, cwd):
-            continue
         rule = next((rule for rule in fitting if rules.covers(rule, part)), None)
+        if rule is None and (not part.needed or needs_no_rule(part, reading, cwd)):
+            continue
         if rule is None:
             return Bare(_short(part.text), part.why)
         found.append(Verdict(rule, _short(part.text)))

@@ -110,7 +110,7 @@ def prefix(part: Part) -> str | None:
     count = _count(values)
     if program in NEVER and not (count > 2 and values[1] == "-m"):
         return None
-    if part.reach > 1:
+    if part.reach > count:
         return None
     words = [value for value in values[:count] if value is not None]
     if len(words) < count or not all(_PLAIN.fullmatch(word) and not word.endswith(":") for word in words):

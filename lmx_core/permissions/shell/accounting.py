@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _WORDLIKE = frozenset(("command_name", "variable_assignment", "command", "declaration_command", "unset_command"))
+_BEFORE_COMMENT = (b"", b" ", b"\t", b"\n", b";", b"&", b"|", b"(", b")")
 _DASH = re.compile(rb"[ \t]+-[ \t]*")
 
 
@@ -27,6 +28,8 @@ def doubts(source: bytes, node: Node, *, newlines: bool) -> Iterator[str]:
         if before is not None and before.type == "command" and lost_dash(source, node, before):
             at = child.start_byte
         between = source[at : child.start_byte] if at <= child.start_byte else b" "
+        if child.type == "comment" and source[max(0, child.start_byte - 1) : child.start_byte] not in _BEFORE_COMMENT:
+            yield f"it is not clear whether {short(text_of(child))} is a comment"
         if not blank(between, newlines=newlines) or (before is not None and _one_word(before, between, child)):
             yield f"it is not clear how {short(text_of(node))} is cut into words"
         at = max(at, child.end_byte)

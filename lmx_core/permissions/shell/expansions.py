@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lmx_core.permissions.shell.reader import Reader
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SIMPLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-])")
 _NUMBER = re.compile(r"[-+]?[0-9]+|0[xX][0-9a-fA-F]+")
 _HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
 _COUNTED = frozenset("-eq -ne -lt -le -gt -ge".split())
@@ -43,6 +44,8 @@ def scan(reader: Reader, node: Node) -> None:
             _parameter(reader, node)
         case "subscript":
             _subscript(reader, node)
+        case "simple_expansion" if not _SIMPLE.fullmatch(text_of(node)):
+            reader.unsure.append(f"it is not clear what bash makes of {short(text_of(node))}")
         case "simple_expansion" | "raw_string" | "ansi_c_string" | "word" | "number":
             return
         case _:

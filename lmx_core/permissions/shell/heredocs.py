@@ -47,6 +47,8 @@ def document(reader: Reader, node: Node) -> tuple[list[Word], Stdin | None]:
                 | "&"
             ):
                 continue
+            case "file_descriptor" if text_of(child).isdigit():
+                continue
             case "heredoc_body":
                 body = child
             case "file_redirect" | "herestring_redirect":

@@ -11,6 +11,7 @@ It is pure: no file is looked at, no program searched. tree-sitter is loaded by 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -184,9 +185,7 @@ class Reader:
         self.unsure += accounting.doubts(self.source, node, newlines=newlines)
 
     def comment(self, node: Node) -> None:
-        before = self.source[max(0, node.start_byte - 1) : node.start_byte]
-        if before and before not in b" \t\n;&|()":
-            raise Surprise(f"it is not clear whether {short(text_of(node))} is a comment")
+        """Nothing of it runs; that it is one is checked where it stands."""
 
     def function(self, node: Node) -> None:
         self.gaps(node)
@@ -276,7 +275,8 @@ class Reader:
 
     def setting(self, node: Node) -> Setting:
         """One `NAME=value`, its value read as well."""
-        self.gaps(node)
+        if any(one.end_byte != other.start_byte for one, other in itertools.pairwise(node.children)):
+            raise Surprise(f"{short(text_of(node))} is no assignment")
         name = node.children[0]
         if name.type == "subscript":
             expansions.scan(self, name)
@@ -332,7 +332,7 @@ class Reader:
                 operator += ">"
             elif not child.is_named and child.type != "$":
                 operator += child.type.strip()
-            elif child.type == "file_descriptor":
+            elif child.type == "file_descriptor" and text_of(child).isdigit():
                 continue
             elif child.type in WORD_NODES:
                 words.append(self.word(child))

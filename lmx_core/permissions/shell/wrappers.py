@@ -33,7 +33,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
 
 WRAPPERS = {
     "nohup": Wrapper(transparent=True),
-    "time": Wrapper(plain="pvaq", valued="fo", assigns=True, transparent=True),
+    "time": Wrapper(plain="p", assigns=True, transparent=True),
     "nice": Wrapper(plain="0123456789", valued="n", long_valued="adjustment", transparent=True),
     "ionice": Wrapper(plain="t", valued="cn", long_plain="ignore", long_valued="class classdata", transparent=True),
     "timeout": Wrapper(
