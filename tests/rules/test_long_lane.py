@@ -59,7 +59,6 @@ def test_tk_3_the_long_lane_asks_each_property_ten_thousand_times():
     long = collected("-m", "long", *places)
     assert set(long) >= LISTED
     assert {name: long[name] for name in LISTED} == dict.fromkeys(LISTED, lane.EXAMPLES)
-    assert [name for name, examples in long.items() if examples is not None and examples < lane.EXAMPLES] == []
 
 
 def test_tk_3_the_gate_asks_them_too():
