@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 
 EXAMPLES = 10_000
 PROPERTIES = ("turn/", "context/", "transcript/", "edits/", "stores/", "hooks/", "permissions/", "test_entry.py")
-"""Where the properties stand that the long lane asks too (TK-3), in tests/lmx_core: rules that are pure, and the store. One with
-an explicit number of examples keeps it; `fewer(n)` is for one that is dear in the gate alone."""
+"""Where the properties stand that the long lane asks too (TK-3), in tests/lmx_core: rules that are pure, and the store. One
+with an explicit number of examples keeps it; `fewer(n)` is for one that is dear in the gate alone."""
 
 settings.register_profile("lmx", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("lmx"), max_examples=EXAMPLES)
