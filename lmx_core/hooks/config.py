@@ -30,7 +30,10 @@ MAX_TIMEOUT_MS = 86_400_000
 MAX_FILE_BYTES = 4_000_000
 
 _FIELDS = ("type", "name", "command", "args", "timeout", "timeoutMs", "cwd", "env")
-_DOCUMENT = {"lmx": ("version", "hooks", "dialect"), "claude": ("hooks", "dialect", "disableAllHooks")}
+_DOCUMENT = {
+    "lmx": ("version", "hooks", "dialect", "$schema"),
+    "claude": ("hooks", "dialect", "disableAllHooks", "description", "$schema"),
+}
 
 
 class Loaded(NamedTuple):
@@ -203,7 +206,7 @@ class _Reader:
             args=self._args(place, fields.get("args")),
             matcher=matcher,
             timeout_ms=self._timeout(place, fields),
-            cwd=self._text(place, fields, "cwd"),
+            cwd=self._cwd(place, fields),
             env=self._env(place, fields.get("env")),
             variables=self._variables,
         )
@@ -212,6 +215,12 @@ class _Reader:
         if not (command := self._text(place, fields, "command")):
             raise self._wrong(f"{place}.command", "is missing: the command to run")
         return command
+
+    def _cwd(self, place: str, fields: Mapping[str, Any]) -> str | None:
+        cwd = self._text(place, fields, "cwd")
+        if cwd is not None and cwd.startswith("~") and cwd != "~" and not cwd.startswith("~/"):
+            raise self._wrong(f"{place}.cwd", "takes a directory: ~ stands for your own home only")
+        return cwd
 
     def _args(self, place: str, args: Any) -> tuple[str, ...] | None:
         if args is None:

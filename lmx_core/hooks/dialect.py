@@ -241,7 +241,7 @@ def arguments(call: ToolCall, told: Mapping[str, Any], wanted: Mapping[str, Any]
     """
     names = FIELDS.get(call.name, {})
     mine = {name: value for name, value in wanted.items() if name not in names}
-    if "file_path" in told and "file_path" not in names:
+    if call.name == "apply_patch" and "file_path" not in call.arguments:
         mine.pop("file_path", None)  # the path of one file of a patch: told, and no argument
     for foreign, own in names.items():
         if foreign not in wanted:
