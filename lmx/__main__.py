@@ -115,8 +115,21 @@ def _dispatch(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
         print(f"lmx {__version__}")
         return exit_status.OK
-    command: Callable[[argv.Line, Mapping[str, str]], int] = import_module(_COMMANDS[line.command]).main
-    return command(line, environ)
+    return _load(_COMMANDS[line.command])(line, environ)
+
+
+def _load(module: str) -> Callable[[argv.Line, Mapping[str, str]], int]:
+    """The command that lives there. Meanwhile Ctrl-C is the system's affair and ends the process: there is nothing to put in
+    order, and the exception Python makes of it may crash an extension module, or be swallowed and leave an import locked."""
+    import signal
+
+    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if raises:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command: Callable[[argv.Line, Mapping[str, str]], int] = import_module(module).main
+    if raises:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return command
 
 
 def _complain(sentence: str) -> None:

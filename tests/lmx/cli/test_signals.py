@@ -75,6 +75,23 @@ def test_a_signal_before_the_session_is_open_ends_it_at_once(program: Program) -
         assert (process.returncode, out) == (143, b"") and b"SIGTERM" in err
 
 
+def test_ctrl_c_while_the_program_loads_ends_it_there(program: Program) -> None:
+    """As an exception inside an import it may be swallowed, and leave a lock of the import system held for ever."""
+    swallowed = (
+        "import os, signal, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'lmx.assembly':\n"
+        "            try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "            except KeyboardInterrupt: pass\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from lmx.__main__ import main\n"
+        "main(['--print', 'hi'])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", swallowed], env=program.env, cwd=program.work, timeout=20)
+    assert ended.returncode == -signal.SIGINT
+
+
 def test_nohup_is_respected(program: Program) -> None:
     """A SIGHUP that was ignored at the start is ignored to the end."""
     with serve(program, SLEEP, {"text": "done"}) as model:
