@@ -1,7 +1,8 @@
 """What a session changes in files, recorded so that it can be taken back. Why it is done this way: docs/why/undo.md.
 
-`record` looks before and after each call (`tree` at a whole tree, `files` at one path), keeps contents in `contents` and what
-changed in `journal`; `undo` decides with `plan`, carries out with `put` and tells in a `report`. `git` reads what git keeps.
+`record` looks before and after each call (`tree` at a whole tree, `files` at one path) and keeps `contents`, `looks`, and in
+the `journal` what changed; `recover` finishes what a kill cut short. `undo` decides with `plan`, carries out with `put` and
+tells in a `report`. `git` reads what git keeps.
 
 The names below are resolved when first used: a session records, and only who puts back needs the rest.
 """

@@ -20,6 +20,9 @@ import msgspec
 
 Kind = Literal["absent", "file", "link", "directory", "other"]
 
+MAX_FILE_BYTES = 10_000_000
+"""What is kept of a file unless a host says otherwise; a larger one is named as changed."""
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -108,7 +111,9 @@ def looked_at(parent: int, name: bytes, facts: os.stat_result, max_bytes: int, s
         return unread
     try:
         data = _read(parent, name, max_bytes)
-    except PermissionError:
+    except FileNotFoundError:
+        raise
+    except OSError:
         return unread
     if data is None:
         return unread

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -273,7 +272,3 @@ def _put_back(told: History, record: PutBack) -> None:
         told.redo.append(record)
     elif told.redo:
         told.redo.pop()
-
-
-def encode(value: Any) -> bytes:
-    return msgspec.msgpack.encode(value)

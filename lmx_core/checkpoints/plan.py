@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmx_core.checkpoints import tree as trees
-from lmx_core.checkpoints.files import Change, Save, State, at
+from lmx_core.checkpoints.files import MAX_FILE_BYTES, Change, Save, State, at
 from lmx_core.checkpoints.journal import Story
-from lmx_core.checkpoints.record import MAX_FILE_BYTES
 
 Chain = list[tuple[State, State, bool]]
 """The steps of one path, the newest first: what was there before, what after, and whether somebody else may have done it."""
@@ -25,17 +24,32 @@ UNSURE = "lmx did not see it change, so it may be somebody else's"
 UNKEPT = "its content was not kept: it is too large, ignored or not readable"
 IGNORED = "it is an ignored folder, so what is in it was not recorded"
 REPOSITORY = "it is another repository, so what is in it was not recorded"
+UNREADABLE = "it could not be looked into, so what is in it was not recorded"
 SPECIAL = "it is no file, folder or link"
 
 
 def chains_of(turns: Sequence[Story]) -> Chains:
-    """What these turns, the newest first, did to each path."""
+    """What these turns, the newest first, did to each path.
+
+    A root that lies in another counts as that one: a file that was recorded below both has one history, not two.
+    """
+    tops = _tops({step.opened.root for turn in turns for step in turn.steps})
     found: Chains = {}
     for turn in turns:
         for step in reversed(turn.steps):
+            top, prefix = tops[step.opened.root]
             for change in step.changes:
-                chain = found.setdefault((step.opened.root, change.path), [])
+                chain = found.setdefault((top, prefix + change.path), [])
                 chain.append((change.before, change.after, step.uncertain))
+    return found
+
+
+def _tops(roots: set[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
+    """By root, the outermost of them that holds it, and the path from there."""
+    found = {}
+    for root in roots:
+        top = min((other for other in roots if (root + b"/").startswith(other.rstrip(b"/") + b"/")), key=len)
+        found[root] = top, root[len(top.rstrip(b"/")) + 1 :] + b"/" if top != root else b""
     return found
 
 
@@ -70,9 +84,15 @@ class Plan:
         """The paths that are not as they were before."""
         return sorted({*self.conflicts, *self.unrestorable, *self.uncertain})
 
+    @staticmethod
+    def limit(chain: Chain) -> int:
+        """How large a file may be to be read: as large as any of its states that was kept."""
+        sizes = (state.size for before, after, _ in chain for state in (before, after) if state.content)
+        return max(MAX_FILE_BYTES, *sizes, 0)
+
     def _path(self, path: bytes, chain: Chain) -> None:
         try:
-            now = self.now[path] = at(self.root, path, max_bytes=MAX_FILE_BYTES, save=self._save)
+            now = self.now[path] = at(self.root, path, max_bytes=self.limit(chain), save=self._save)
         except FileNotFoundError:
             self.unrestorable[path] = "the folder it was in is not there"
             return
@@ -124,6 +144,8 @@ def _unknown(state: State) -> str | None:
         return IGNORED
     if state == trees.REPOSITORY:
         return REPOSITORY
+    if state == trees.UNREADABLE:
+        return UNREADABLE
     if state.kind == "other":
         return SPECIAL
     return None if state.known else UNKEPT

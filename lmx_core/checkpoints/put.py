@@ -10,10 +10,8 @@ import errno
 from collections.abc import Callable
 
 from lmx_core.checkpoints import files
-from lmx_core.checkpoints.contents import Contents
-from lmx_core.checkpoints.files import Change, at
+from lmx_core.checkpoints.files import MAX_FILE_BYTES, Change, at
 from lmx_core.checkpoints.plan import CHANGED, Plan
-from lmx_core.checkpoints.record import MAX_FILE_BYTES
 
 _Step = Callable[[Change], None]
 
@@ -21,13 +19,13 @@ LOST = "its content is not in the store any more"
 NOT_EMPTY = "it is not empty: something in it was not there before"
 
 
-def put(plan: Plan, contents: Contents) -> None:
-    """Does what the plan says, path by path; one that fails is named in it and the others go on."""
+def put(plan: Plan, read: Callable[[bytes], bytes | None]) -> None:
+    """Does what the plan says, path by path; one that fails is named in it and the others go on. `read` gives contents."""
     doing = {item.path: item for item in plan.changes if _is_still_so(plan, item)}
     taken_away = [item for item in doing.values() if item.before.kind not in ("absent", item.after.kind)]
     folders = [item for item in doing.values() if item.after.kind == "directory"]
     contained = [item for item in doing.values() if item.after.kind in ("file", "link")]
-    data = {item.path: contents.read(item.after.content) for item in contained if _needs_content(item)}
+    data = {item.path: read(item.after.content) for item in contained if _needs_content(item)}
     for item in contained:
         if data.get(item.path, b"") is None:  # looked up before anything is taken away for it
             plan.unrestorable[item.path] = LOST
@@ -78,7 +76,7 @@ def _put(root: bytes, item: Change, data: bytes | None) -> None:
 def _is_still_so(plan: Plan, item: Change) -> bool:
     """Whether a path is as the plan found it: the last look before something is done to it."""
     try:
-        still = at(plan.root, item.path, max_bytes=MAX_FILE_BYTES) == item.before
+        still = at(plan.root, item.path, max_bytes=max(MAX_FILE_BYTES, item.before.size)) == item.before
     except OSError:
         still = False
     if not still:

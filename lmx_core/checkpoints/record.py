@@ -7,7 +7,6 @@ two calls is the person's: it is seen and belongs to no turn.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import secrets
@@ -18,31 +17,22 @@ from pathlib import Path
 
 import msgspec
 
-from lmx_core.checkpoints import git, journal
+from lmx_core.checkpoints import git, journal, looks
 from lmx_core.checkpoints import tree as trees
 from lmx_core.checkpoints.contents import Contents
-from lmx_core.checkpoints.files import ABSENT, Change, State, at, private_directory
+from lmx_core.checkpoints.files import ABSENT, MAX_FILE_BYTES, Change, State, at
 from lmx_core.checkpoints.journal import Closed, Noted, Opened, Places, Turn
+from lmx_core.checkpoints.recover import recover
 from lmx_core.checkpoints.tree import Entries, LeftOut, Tree
 
 log = logging.getLogger("lmx_core")
 
-MAX_FILE_BYTES = 10_000_000
 WAIT_FOR_OTHERS_S = 5.0
 _PROMPT_CHARACTERS = 120
 _WHAT_CHARACTERS = 400
 _NAMED = 5
+_HOME = "what commands change is not recorded, because the folder is a home directory or holds one"
 _TOO_LARGE = f"what commands change is not recorded, because the folder has more than {trees.MAX_ENTRIES:,} files"
-
-
-class Manifest(msgspec.Struct, array_like=True):
-    """A look as it is kept on the disk: for the next session, and for what a kill has cut short."""
-
-    root: bytes
-    entries: Entries
-
-
-_manifest = msgspec.msgpack.Decoder(Manifest)
 
 
 class Recorder:
@@ -201,9 +191,18 @@ class Recorder:
                 journal.append(self.places, self._closed(opened))
             except OSError as error:
                 log.warning("what a call of %s changed was not recorded: %s", opened.tool, type(error).__name__)
+                self._give_up(opened)
             finally:
                 self._open.pop(opened.call, None)
                 self._let_go()
+
+    def _give_up(self, opened: Opened) -> None:
+        """Says at least that something is missing; where not even that can be written, the next start finds the call open."""
+        note = f"{_named(opened.what)}: what it changed could not be recorded"
+        try:
+            journal.append(self.places, Closed(call=opened.call, notes=[note]))
+        except OSError:
+            return
 
     def _closed(self, opened: Opened) -> Closed:
         notes = self._moved(opened.call)
@@ -238,22 +237,25 @@ class Recorder:
     def _look_at_all(self, *, ours: bool) -> None:
         """Looks at the tree before a command. With `ours`, what is new since the last look was done by a running call."""
         if self._seen is None:
-            self._seen = self._load()
+            self._seen = looks.newest(self.places, self.root, self._contents)
         before = self._seen
+        if _too_wide(self.root):
+            self._narrow(_HOME)
+            return
         try:
             look = self._look(before)
         except trees.TooLarge:
-            self._narrow()
+            self._narrow(_TOO_LARGE)
             return
         if self._outside(look.entries):
-            self._narrow()
+            self._narrow(_TOO_LARGE)
             return
         if ours and (changes := trees.changes(before, look.entries)):
             running = next(opened for opened in self._open.values())
             self._write_beside(running, changes)
         self._seen, self._left_out = look.entries, look.left_out
         if look.fresh or not self._stored:
-            self._store(look.entries)
+            looks.keep(self.places, self.root, look.entries)
             self._stored = True
 
     def _write_beside(self, running: Opened, changes: list[Change]) -> None:
@@ -270,10 +272,10 @@ class Recorder:
         seen = entries.get(real[len(self.root.rstrip(b"/")) + 1 :])
         return seen is None or seen.state.kind != "directory"
 
-    def _narrow(self) -> None:
+    def _narrow(self, why: str) -> None:
         """Watches the working directory alone, where the whole repository is too large or ignores it."""
         if os.fsencode(self.cwd) == self.root or self._open:
-            self.unrecordable = _TOO_LARGE
+            self.unrecordable = why
             return
         self._seen = None
         self._use(self.cwd, None)
@@ -290,30 +292,6 @@ class Recorder:
         self._seen, self._left_out = look.entries, look.left_out
         self._stored &= not look.fresh
         return trees.changes(before, look.entries)
-
-    def _load(self) -> Entries:
-        """The newest look at this tree, of this session or another."""
-        kept = _read(self.places.tree(self.root) / "seen")
-        if kept is None or kept.root != self.root:
-            return {}
-        known = self._contents.keys()
-        return {
-            path: seen for path, seen in kept.entries.items() if not _is_content(seen) or seen.state.content in known
-        }
-
-    def _store(self, entries: Entries) -> None:
-        data = journal.encode(Manifest(self.root, entries))
-        private_directory(self.places.session)
-        temporary = self.places.session / f".before.{secrets.token_hex(8)}"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-            _share(temporary, self.places.tree(self.root))
-            temporary.rename(self.places.before)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
 
     # --- what is told beside
 
@@ -336,64 +314,10 @@ class Recorder:
         return [f"{why}: {_few(paths)}" for why, paths in said if paths]
 
 
-def recover(places: Places, *, max_file_bytes: int = MAX_FILE_BYTES, avoid: Sequence[Path] = ()) -> None:
-    """Closes the calls that lmx did not see end, because it was killed: what is different now may be theirs.
-
-    It needs the session's lock, or a call that runs would be taken for one of them. Raises OSError.
-    """
-    for turn in journal.history(journal.read(places)).turns:
-        for step in turn.steps:
-            if not step.over:
-                changes = _since(places, step.opened, max_file_bytes, avoid)
-                notes = [f"{_named(step.opened.what)}: lmx was ended before it was"]
-                closed = Closed(call=step.opened.call, changes=changes, notes=notes, uncertain=True)
-                journal.append(places, closed)
-
-
-def _since(places: Places, opened: Opened, max_file_bytes: int, avoid: Sequence[Path]) -> list[Change]:
-    """What is different now from before a call; nothing where that cannot be told any more."""
-    contents = Contents(places.tree(opened.root) / "packs")
-    if not opened.command:
-        with contents.writer() as kept:
-            now = [
-                Change(item.path, item.before, at(opened.root, item.path, max_bytes=max_file_bytes, save=kept.save))
-                for item in opened.before
-            ]
-        return [item for item in now if item.before != item.after]
-    before, root = _read(places.before), Path(os.fsdecode(opened.root))
-    if before is None or before.root != opened.root:
-        return []
-    found = trees.root_of(root)
-    tree = Tree(root, found[1] if found[0] == root else None, max_file_bytes=max_file_bytes, avoid=avoid)
-    try:
-        with contents.writer() as kept:
-            return trees.changes(before.entries, tree.look(before.entries, kept.save).entries)
-    except (FileNotFoundError, NotADirectoryError, trees.TooLarge):
-        return []
-
-
-def _read(path: Path) -> Manifest | None:
-    try:
-        return _manifest.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _is_content(seen: trees.Seen) -> bool:
-    return seen.state.kind == "file" and bool(seen.state.content)
-
-
-def _share(file: Path, tree: Path) -> None:
-    """Makes a look known to other sessions, as a second name of the file; where that cannot be, they look for themselves."""
-    private_directory(tree)
-    name = tree / f".seen.{secrets.token_hex(8)}"
-    try:
-        os.link(file, name)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise
-        return
-    name.rename(tree / "seen")
+def _too_wide(root: bytes) -> bool:
+    """Whether a tree holds a person's home: a command's changes are not worth a copy of everything, keys included."""
+    home = os.fsencode(os.path.realpath(Path.home()))
+    return (home + b"/").startswith(root.rstrip(b"/") + b"/")
 
 
 def _short(commit: str | None) -> str:

@@ -36,6 +36,7 @@ _SKIPPED = frozenset(name.encode() for name in globs.SKIPPED_FOLDERS)
 
 IGNORED = State("other", stamp=1)
 REPOSITORY = State("other", stamp=2)
+UNREADABLE = State("other", stamp=3)
 """What stands for a folder that was not entered. Without it, whatever comes to light in one that is not ignored any more would
 look as if it had just been made, and an undo would delete it."""
 
@@ -259,21 +260,22 @@ class _Walk:
         if ignored:
             self._stand_in(path, IGNORED, self.left_out.ignored)
             return
+        try:
+            below = step(fd, name) if depth < MAX_DEPTH else None
+        except FileNotFoundError:
+            return  # gone again
+        except OSError:
+            below = None
+        if below is None:
+            self._stand_in(path, UNREADABLE, self.left_out.unreadable)
+            return
         before = self._before.get(path)
         if before is not None and before.mode == facts.st_mode and before.state.kind == "directory":
             self.entries[path] = before
         else:
             self._see(path, State("directory", stat.S_IMODE(facts.st_mode)), facts)
         try:
-            below = step(fd, name)
-        except OSError:
-            self._leave_out(self.left_out.unreadable, path)
-            return
-        try:
-            if depth < MAX_DEPTH:
-                self.directory(below, path, rules, depth + 1)
-            else:
-                self._leave_out(self.left_out.unreadable, path)
+            self.directory(below, path, rules, depth + 1)
         finally:
             os.close(below)
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from lmx_core.checkpoints import journal, record
+from lmx_core.checkpoints import journal, looks
 from lmx_core.checkpoints.contents import Contents
 from lmx_core.checkpoints.files import Change, sweep
 from lmx_core.checkpoints.journal import History, Part, Places, PutBack, Story
 from lmx_core.checkpoints.plan import Chains, Plan, chains_of
 from lmx_core.checkpoints.put import put
+from lmx_core.checkpoints.recover import recover
 from lmx_core.checkpoints.report import Action, Left, Report, TurnTold
 from lmx_core.errors import UndoRefused
 
@@ -42,6 +44,7 @@ class Undo:
 
     def __init__(self, directory: Path, session_id: str, *, wait_s: float = WAIT_S, avoid: Sequence[Path] = ()):
         self._places, self._wait_s, self._avoid = Places(directory, session_id), wait_s, avoid
+        self._opened: dict[bytes, Contents] = {}
 
     def turns(self) -> list[TurnTold]:
         """Every turn of the session, the newest first."""
@@ -71,7 +74,7 @@ class Undo:
             if not self._places.journal.exists():
                 raise UndoRefused("nothing_to_undo")
             with journal.locked(self._places, self._wait_s):
-                record.recover(self._places, avoid=self._avoid)
+                recover(self._places, avoid=self._avoid)
                 return work()
         except journal.Busy:
             raise UndoRefused("still_recording") from None
@@ -124,7 +127,7 @@ class Undo:
             parts = [Part(plan.root, plan.changes) for plan in plans]
             journal.append(self._places, PutBack(action=action, turns=numbers, parts=parts, done=False))
             for plan in plans:
-                put(plan, self._contents(plan.root))
+                put(plan, partial(self._content, told))
             done = [Part(plan.root, _with_begun(begun.get(plan.root, {}), plan), plan.left()) for plan in plans]
             journal.append(self._places, PutBack(action=action, turns=numbers, parts=done))
         for plan in plans:
@@ -143,8 +146,17 @@ class Undo:
         with self._contents(root).writer() as kept:
             return Plan(root, mine, force=force, save=kept.save, begun=earlier)
 
+    def _content(self, told: History, key: bytes) -> bytes | None:
+        """A content that was kept, below whichever root of the session."""
+        for root in dict.fromkeys(step.opened.root for turn in told.turns for step in turn.steps):
+            if (data := self._contents(root).read(key)) is not None:
+                return data
+        return None
+
     def _contents(self, root: bytes) -> Contents:
-        return Contents(self._places.tree(root) / "packs")
+        if root not in self._opened:
+            self._opened[root] = Contents(self._places.tree(root) / "packs")
+        return self._opened[root]
 
     # --- forgetting
 
@@ -156,7 +168,7 @@ class Undo:
         for session in (self._places.directory / "sessions").iterdir():
             records = journal.read(Places(self._places.directory, session.name))
             for root in _roots(records) & mine:
-                needed[root] |= _contents_of(records)
+                needed[root] |= _contents_of(records) | looks.contents_before(session / "before")
         for root, keys in needed.items():
             (self._places.tree(root) / "seen").unlink(missing_ok=True)
             self._contents(root).keep_only(keys)

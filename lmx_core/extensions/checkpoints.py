@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lmx_core.calls import Descriptor, ToolCall
+from lmx_core.checkpoints.files import MAX_FILE_BYTES
 from lmx_core.checkpoints.journal import Busy, Places, PutBack
-from lmx_core.checkpoints.record import MAX_FILE_BYTES, Recorder
+from lmx_core.checkpoints.record import Recorder
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ExtensionRefused
 from lmx_core.harness.harness import Harness

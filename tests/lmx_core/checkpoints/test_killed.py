@@ -16,7 +16,6 @@ from lmx_core.checkpoints import plan as why
 from lmx_core.checkpoints.contents import Contents
 from lmx_core.checkpoints.files import digest
 from lmx_core.checkpoints.journal import Places
-from lmx_core.errors import UndoRefused
 
 TOUCHES = ("open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.symlink", "os.truncate")
 

@@ -300,3 +300,93 @@ def test_ck_4_what_cannot_be_written_down_is_not_done(session: Session, monkeypa
     with pytest.raises(UndoRefused, match="No space left") as refused:
         session.undo.undo()
     assert refused.value.code == "unwritable" and session.picture() == after
+
+
+def test_a_home_is_never_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CK-5: a command in the home directory, or above it, is not recorded, and nothing of it is kept; file tools are."""
+    for home in (tmp_path / "work", tmp_path / "work" / "me"):
+        monkeypatch.setenv("HOME", str(home))
+        session = Session(tmp_path, f"s-{home.name}")
+        home.mkdir(exist_ok=True)
+        (session.work / ".git").mkdir(exist_ok=True)
+        (session.work / "key").write_text("secret")
+        session.turn()
+        session.shell("echo 2 > key")
+        session.write("b", "b")
+        report = session.undo.undo()
+        assert report.deleted == ["b"] and any("home directory" in said for said in report.not_undone)
+        assert not any(b"secret" in path.read_bytes() for path in session.store.rglob("*") if path.is_file())
+    below = Session(tmp_path, "below")
+    (below.work / "project").mkdir()
+    below.again(below.work / "project")
+    below.turn()
+    below.shell("echo 2 > project/x")
+    assert below.undo.undo().deleted == ["x"]
+
+
+def test_a_folder_that_could_not_be_looked_into_is_not_new_when_it_can(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes to light must not be deleted by an undo."""
+    from lmx_core.checkpoints import tree
+
+    def closed(fd: int, name: bytes, **_: object) -> int:
+        if name == b"sub":
+            raise PermissionError(13, "Permission denied")
+        return real(fd, name)
+
+    real = tree.step
+    monkeypatch.setattr(tree, "step", closed)
+    session.turn()
+    with session.command():
+        monkeypatch.setattr(tree, "step", real)
+    report = session.undo.undo()
+    assert (session.work / "sub" / "b.bin").exists() and not report.deleted
+    assert Left("sub/b.bin", why.UNREADABLE) in report.unrestorable
+
+
+def test_a_larger_limit_holds_for_putting_back_too(tmp_path: Path) -> None:
+    session = Session(tmp_path, max_file_bytes=40_000_000)
+    (session.work / "big").write_bytes(os.urandom(1 << 20) * 12)
+    before = session.picture()
+    session.turn()
+    session.shell("echo more >> big")
+    after = session.picture()
+    assert session.undo.undo().whole and session.picture() == before
+    assert session.undo.redo().whole and session.picture() == after
+
+
+def test_a_file_recorded_below_two_roots_has_one_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the repository is watched, then, since it has grown too large, the working directory alone."""
+    session = Session(tmp_path)
+    (session.work / ".git").mkdir()
+    (session.work / "part").mkdir()
+    (session.work / "part" / "x").write_text("0")
+    before = session.picture()
+    session.again(session.work / "part")
+    session.turn()
+    session.shell("echo 1 > part/x")
+    (session.work / "more").mkdir()
+    for number in range(8):
+        (session.work / "more" / str(number)).touch()
+    monkeypatch.setattr("lmx_core.checkpoints.tree.MAX_ENTRIES", 6)
+    session.shell("echo 2 > part/x")
+    after = session.picture()
+    assert len(list((session.store / "trees").iterdir())) == 2
+    assert session.undo.undo().restored == ["part/x"]
+    assert {k: v for k, v in session.picture().items() if not k.startswith("more")} == before
+    session.undo.redo()
+    assert session.picture() == after
+
+
+def test_what_only_another_session_has_seen_stays(tmp_path: Path) -> None:
+    """CK-5: forgetting one session takes nothing from the last look of another."""
+    one, two = Session(tmp_path, "one"), Session(tmp_path, "two")
+    (one.work / "a").write_text("first")
+    one.turn()
+    one.shell("true")
+    two.turn()
+    with two.command():
+        one.undo.forget()
+        (two.work / "a").write_text("second")
+    assert two.undo.undo().whole and (two.work / "a").read_text() == "first"
