@@ -106,6 +106,7 @@ class Child:
         self.lost = False
         self.eof = False
         self._members: tuple[int, ...] = ()
+        self._gone = False  # once true it stays true: only a member of a group can add to it
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._exit_fd = _exit_descriptor(self.pid)
@@ -199,18 +200,20 @@ class Child:
 
         Zombies do not count: in a container whose first process collects none they stay in the group for ever.
         """
-        if not self.collect():
-            return False
+        if self._gone or not self.collect():
+            return self._gone
         if not self.signal(0):
-            return True
-        if not survivors.HAS_PROC:
-            return False
-        self._members = survivors.running(self.pid, self._members)
-        return not self._members
+            self._gone = True
+        elif survivors.HAS_PROC:
+            self._members = survivors.running(self.pid, self._members)
+            self._gone = not self._members
+        return self._gone
 
     async def gone_within(self, ms: float) -> bool:
         end = self._loop.time() + ms / 1_000
         attempt = 0
+        if self.collect() and self.signal(0):
+            await asyncio.sleep(_POLL_MS[0] / 1_000)  # most are about to be collected; looking through all processes costs more
         while not self.gone():
             if self._loop.time() >= end:
                 return False

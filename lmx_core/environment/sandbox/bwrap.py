@@ -43,7 +43,7 @@ def arguments(layout: Layout, *, disable_userns: bool = True, filtered: bool = T
     for path in layout.opened:
         words += ["--ro-bind", path, path]
     for path in sorted({*layout.writable, *layout.pinned}, key=lambda path: (path.count("/"), path)):
-        words += ["--bind", path, path]
+        words += ["--bind-try", path, path]  # others may take away a temporary directory at any time
     for path in layout.hidden_directories:
         words += ["--tmpfs", path, "--remount-ro", path]
     for path in (*layout.hidden_files, *layout.doors):

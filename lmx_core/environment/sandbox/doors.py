@@ -4,8 +4,8 @@ A read-only file system keeps nobody from connecting to a socket on it, and a ne
 has a name in the file system. So each of them is covered. The kernel lists those of this network, and not those of the confined
 commands, which have another: these stay open to one another.
 
-A socket that a program outside makes while a confined command already runs is not covered for that command, unless it is
-in one of the directories that are covered whole.
+A socket that a program outside makes while a confined command already runs, or less than a second before, is not covered
+for that command, unless it is in one of the directories that are covered whole.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -56,6 +57,11 @@ CACHES = (
 """Caches of tools, writable where they exist, unless programs on PATH are in them: those the person runs unconfined."""
 
 TEMPORARY = ("/tmp", "/var/tmp")
+
+SETTLED_SECONDS = 1.0
+"""A younger socket is left alone. Programs make many for a moment, and one that is gone when it is to be covered would keep
+the command from starting.
+"""
 
 SEALED = ("/run", "/var/run")
 """Where the sockets of the machine's services are: covered whole, since whoever reaches one works through it outside."""
@@ -115,7 +121,7 @@ def layout(
     doors = sorted(
         path
         for path in {os.path.realpath(socket) for socket in sockets}
-        if _is_socket(path) and not within(path, directories) and (not within(path, sealed) or within(path, roots))
+        if _is_door(path) and not within(path, directories) and (not within(path, sealed) or within(path, roots))
     )
     opened = [*OPENED, *(RESOLVERS if policy.network else ())]
     return Layout(
@@ -208,8 +214,10 @@ def _existing(paths: Iterable[str]) -> list[str]:
     return [os.path.realpath(path) for path in paths if os.path.exists(path)]  # noqa: PTH110 - hot
 
 
-def _is_socket(path: str) -> bool:
+def _is_door(path: str) -> bool:
+    """Whether it is a socket that has been there for a while."""
     try:
-        return stat.S_ISSOCK(os.lstat(path).st_mode)
+        status = os.lstat(path)
     except OSError:
         return False
+    return stat.S_ISSOCK(status.st_mode) and time.time() - status.st_ctime >= SETTLED_SECONDS

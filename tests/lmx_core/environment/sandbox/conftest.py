@@ -12,7 +12,7 @@ from support.confined import beside_temporary_files
 
 from lmx_core import LocalEnvironment, Sandbox
 from lmx_core.environment.base import Data, RunEvent
-from lmx_core.environment.sandbox import bwrap
+from lmx_core.environment.sandbox import bwrap, policy
 
 
 class Ground:
@@ -46,6 +46,11 @@ class Ground:
                     last = event
         assert last is not None
         return said.decode("utf-8", "replace"), last
+
+
+@pytest.fixture(autouse=True)
+def sockets_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "SETTLED_SECONDS", -60)
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ async def test_what_is_hidden_is_not_written(ground: Ground, without: Without, w
 async def test_what_is_hidden_is_not_moved_to_where_it_is_not(ground: Ground, without: Without, wall: bool) -> None:
     """One command renames the directory above, the next would find it under another name."""
     if not wall:
-        without(f"--bind {ground.work}/a {ground.work}/a")
+        without(f"--bind-try {ground.work}/a {ground.work}/a")
     environment = ground.sandbox()
     await ground.run(environment, "mv a b")
     said, _ = await ground.run(environment, "cat */private/key")
@@ -140,7 +140,7 @@ async def test_the_working_directory_is_not_swapped_for_a_link(ground: Ground, w
     said, _ = await ground.run(environment, swap)
     assert ground.work.is_dir() and not ground.work.is_symlink() and "busy" in said.lower(), said
     pins = [str(path) for path in ground.work.parents if path not in (Path("/"), Path("/tmp"))]
-    without(*[f"--bind {path} {path}" for path in pins])
+    without(*[f"--bind-try {path} {path}" for path in pins])
     await ground.run(environment, swap)
     assert ground.work.is_symlink()
     _, ended = await ground.run(environment, "echo x > f")
