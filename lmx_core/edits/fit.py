@@ -91,18 +91,21 @@ class _Search:
     def place(self, hunk: Hunk) -> tuple[_Place, Hunk]:
         """Where the hunk goes, and the hunk as it is found: a blank line at its end may be the patch's and not the file's."""
         starts, anchored = self._starts(hunk)
-        found = self._found(hunk, starts, first_only=anchored)
-        if not found and hunk.lines[-1] == (" ", "") and len(hunk.lines) > 1:
-            shorter = msgspec.structs.replace(hunk, lines=hunk.lines[:-1])
-            if found := self._found(shorter, starts, first_only=anchored):
-                hunk = shorter
+        shorter = msgspec.structs.replace(hunk, lines=hunk.lines[:-1])
+        forms = [hunk, shorter] if hunk.lines[-1] == (" ", "") and shorter.lines else [hunk]
+        found: list[_Place] = []
+        for at_end in (True, False) if hunk.at_end else (False,):
+            for form in forms:
+                if not found and (found := self._found(form, starts, first_only=anchored, at_end=at_end)):
+                    hunk = form
         if not found:
             raise PatchError(self._missing(hunk))
         if len(found) > 1:
             raise PatchError(self._ambiguous(hunk, found))
         (place,) = found
         self._check_not_there(hunk, place)
-        self._below = place.last
+        if hunk.old or place.first < len(self.lines):  # lines added at the end leave the place of the next hunk open
+            self._below = place.last
         return place, hunk
 
     def _starts(self, hunk: Hunk) -> tuple[list[int], bool]:
@@ -127,17 +130,21 @@ class _Search:
             anchored = True
         return list(dict.fromkeys(starts)), anchored
 
-    def _found(self, hunk: Hunk, starts: list[int], *, first_only: bool) -> list[_Place]:
-        """The places that fit, by the strictest rule that finds any: below an anchor the first one, otherwise all."""
+    def _found(self, hunk: Hunk, starts: list[int], *, first_only: bool, at_end: bool) -> list[_Place]:
+        """The places that fit, by the strictest rule that finds any: below an anchor the first one, otherwise all.
+
+        `at_end` looks at the end of the file only. A hunk that says how the file ends is nowhere else.
+        """
         old = hunk.old
         if not old:
             at = starts if first_only and not hunk.at_end else [len(self.lines)]
             return [_Place(n, n, "") for n in at]
-        if hunk.at_end:
+        if at_end:
             last = len(self.lines) - len(old)
-            found, rule = self._all(old, max(last, self._below)) if last >= 0 else ([], "")
-            if found:
-                return [_Place(found[0], found[0] + len(old), rule)]
+            found, rule = self._all(old, last) if last >= min(starts) else ([], "")
+            return [_Place(last, last + len(old), rule)] if found else []
+        if hunk.final_newline is not None:
+            return []
         best: dict[int, str] = {}
         for start in starts:
             found, rule = self._all(old, start)
@@ -298,9 +305,9 @@ def _edits(text: str, splices: Sequence[_Splice], final_newline: bool | None) ->
 
 
 def _joined(splices: Sequence[_Splice]) -> list[_Splice]:
-    """With those that touch made one."""
+    """In the order of the file, with those that touch made one."""
     joined: list[_Splice] = []
-    for splice in splices:
+    for splice in sorted(splices, key=lambda splice: (splice.first, splice.last)):
         if joined and joined[-1].last == splice.first:
             joined[-1] = _Splice(joined[-1].first, splice.last, joined[-1].new + splice.new)
         else:

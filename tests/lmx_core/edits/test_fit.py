@@ -141,6 +141,8 @@ def test_ap_2_end_of_file_anchors_at_the_end():
     assert fit(b"x\ny\nx\n", "@@\n-x\n+z\n*** End of File\n").data == b"x\ny\nz\n"
     assert fit(b"x\ny\n", "@@\n-x\n+z\n*** End of File\n").data == b"z\ny\n"
     assert fit(b"a\n", "@@ a\n+z\n*** End of File\n").data == b"a\nz\n"
+    assert fit(b"b\n\nb\n", "@@\n-b\n \n*** End of File\n").data == b"b\n\n"
+    assert "not in the file" in refused(b"a\nb\n", "@@\n-a\n+A\n\\ No newline at end of file\n")
 
 
 def test_ap_2_a_blank_line_at_the_end_of_a_hunk_may_be_the_patchs_own():
@@ -150,6 +152,7 @@ def test_ap_2_a_blank_line_at_the_end_of_a_hunk_may_be_the_patchs_own():
 def test_lines_without_a_place_go_below_their_anchor_or_to_the_end():
     assert fit(b"a\nb\n", "@@ a\n+x\n").data == b"a\nx\nb\n"
     assert fit(b"a\nb\n", "@@\n+x\n").data == b"a\nb\nx\n"
+    assert fit(b"a\nb\n", "@@\n+x\n@@\n-a\n+A\n@@\n-b\n+B\n").data == b"A\nB\nx\n"
 
 
 @pytest.mark.parametrize(
