@@ -16,6 +16,19 @@ PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/dtracehelper")
 
 
+_OTHERS = (
+    # Whoever may ask these to start a program has it started unconfined.
+    "(deny appleevent-send)",
+    "(deny lsopen)",
+    "(deny job-creation)",
+    '(deny mach-lookup (global-name "com.apple.coreservices.launchservicesd"))',
+    # The keychain is asked for and not read: it is hidden as a service.
+    '(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.securityd.xpc"))',
+    "(deny signal (target others))",
+    "(allow signal (target same-sandbox))",
+)
+
+
 def profile(layout: Layout) -> str:
     """The profile's text."""
     hidden = (*layout.hidden_directories, *layout.hidden_files)
@@ -26,11 +39,7 @@ def profile(layout: Layout) -> str:
     if hidden:
         rules.append(f"(deny file-read* file-write* {_below(hidden)})")
     rules += _network(layout)
-    # Whoever may ask these to start something has it started unconfined.
-    rules.append("(deny appleevent-send)")
-    rules.append("(deny process-info* (target others))")
-    rules.append("(deny signal (target others))")
-    rules.append("(allow signal (target same-sandbox))")
+    rules += _OTHERS
     return "\n".join(rules) + "\n"
 
 

@@ -164,7 +164,8 @@ def test_sockets_that_variables_name(variable: str, value: str, path: str | None
 def test_bubblewrap_is_told_from_the_wide_to_the_narrow() -> None:
     words = bwrap.arguments(SMALL)
     order = ["--ro-bind / /", "--dev /dev", "--proc /proc", "--tmpfs /run", "--ro-bind /run/current-system",
-             "--bind-try /tmp /tmp", "--bind-try /work /work", "--bind-try /work/a /work/a", "--tmpfs /home/me/.ssh --remount-ro /home/me/.ssh",
+             "--bind-try /tmp /tmp", "--bind-try /work /work", "--bind-try /work/a /work/a",
+             "--tmpfs /home/me/.ssh --remount-ro /home/me/.ssh",
              "--tmpfs /work/a/private", "--ro-bind /dev/null /home/me/.netrc", "--ro-bind /dev/null /tmp/agent",
              "--chdir /work/sub"]  # fmt: skip
     at = [" ".join(words).index(f"{item}") for item in order]
@@ -212,6 +213,13 @@ def test_the_profile_for_macos_goes_from_the_wide_to_the_narrow() -> None:
         '(allow network-outbound (remote ip "localhost:*"))'
     )
     assert told.index('(deny network-outbound (literal "/tmp/agent"))') > told.index("(deny network*)")
+
+
+def test_on_macos_nobody_outside_is_asked_to_start_something() -> None:
+    """`open -a Terminal script`, `osascript`, `launchctl`: what they start is not confined; nor is the keychain a file."""
+    told = seatbelt.profile(SMALL)
+    for rule in ("(deny appleevent-send)", "(deny lsopen)", "(deny job-creation)", "com.apple.SecurityServer"):
+        assert rule in told
 
 
 def test_the_profile_of_an_open_and_of_a_closed_network() -> None:
