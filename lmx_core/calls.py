@@ -194,7 +194,15 @@ class Descriptor(msgspec.Struct, frozen=True, kw_only=True):
 
 def digest(value: Any) -> str:
     """SHA-256 of the canonical JSON of a value: sorted keys, no spaces, UTF-8 (TR-4)."""
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    try:
+        data = msgspec.json.encode(value, order="sorted")
+    except UnicodeEncodeError:  # half a surrogate pair, which hooks and hosts may say: it is written as U+FFFD
+        import json  # costs 2 ms, for what hardly ever happens
+
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+        mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        data = msgspec.json.encode(json.loads(mended), order="sorted")
+    return hashlib.sha256(data).hexdigest()
 
 
 Chunk = str | Result | Exception

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmx_core import ids
+from lmx_core.calls import digest
 from lmx_core.errors import Failure, LmxError, SessionLocked, clean_message
 from lmx_core.usage import STABLE_KEYS, Usage
 
@@ -112,3 +113,9 @@ def test_every_error_is_a_sentence_for_a_person() -> None:
     locked = SessionLocked({"host": "box", "os_pid": 7, "since": "now", "path": "/x.lock", "token": "secret"})
     assert "7" in str(locked) and "/x.lock" in str(locked) and "secret" not in str(locked)
     assert all(issubclass(kind, LmxError) for kind in leaves(LmxError))
+
+
+def test_tr_4_half_a_surrogate_pair_is_digested_as_it_is_recorded() -> None:
+    """TR-4, TR-5: what is written for it is U+FFFD, and the digest is that of what is written."""
+    assert digest({"b\ud800": ["x\udc00", 1.5, None], "a": 2}) == digest({"b\ufffd": ["x\ufffd", 1.5, None], "a": 2})
+    assert digest("\ud83d\ude00") == digest("\U0001f600")
