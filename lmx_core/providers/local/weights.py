@@ -6,6 +6,7 @@ the model was trained for is known without loading it.
 
 from __future__ import annotations
 
+import os
 import struct
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,7 +40,8 @@ def find(model: str) -> Weights:
     """The file that `local:MODEL` means. A relative path starts at this process's directory. Raises NoModel."""
     path = _demo() if model == DEMO else Path(model).expanduser().absolute()
     try:
-        with path.open("rb") as file:
+        # O_NONBLOCK: opening a named pipe that nobody writes would wait for ever.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             window = _window(file)
         size = path.stat().st_size
     except FileNotFoundError:

@@ -232,10 +232,12 @@ async def test_what_is_wrong_is_known_before_anything_starts(room: Room, monkeyp
     """PV-5: a file that is not there or is none, no llama.cpp; and the same is said by a request."""
     text = room.folder / "notes.gguf"
     text.write_text("not a model")
+    os.mkfifo(room.folder / "pipe.gguf")
     for spec, code, says in (
         (f"local:{room.folder / 'none.gguf'}", "model_not_found", "there is no model file"),
         (f"local:{text}", "model_not_found", "is no GGUF model file"),
         (f"local:{room.folder}", "model_not_found", "cannot be read: is a directory"),
+        (f"local:{room.folder / 'pipe.gguf'}", "model_not_found", "is no GGUF model file"),
     ):
         failure = room.provider.check(spec)
         assert failure is not None and failure.code == code and says in failure.message
