@@ -6,8 +6,8 @@ A check never quotes the value, which may carry a credential (core.md section 2.
 from __future__ import annotations
 
 import difflib
-import math
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
@@ -65,7 +65,7 @@ def models(value: Any) -> str | None:
 
 def dollars_or_none(value: Any) -> str | None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    right = value is None or (number and math.isfinite(value) and value >= 0)
+    right = value is None or (number and 0 <= value <= sys.float_info.max)
     return None if right else "must be a number of dollars, 0 or more, or None"
 
 

@@ -35,7 +35,7 @@ class Subscription:
     def __init__(
         self, close: Callable[[Subscription], None] = lambda subscription: None, *, max_pending: int | None = None
     ):
-        if max_pending is not None and (not isinstance(max_pending, int) or max_pending < 1):
+        if max_pending is not None and (type(max_pending) is not int or max_pending < 1):
             raise ConfigError("max_pending= must be a whole number of events, at least 1, or None")
         self._arrived: deque[Event] = deque()
         self._max_pending, self._dropped = max_pending, 0

@@ -139,7 +139,7 @@ BAD: dict[str, list[Any]] = {
     "fallback_models": ["a:b", [7], [""], None, ["a:\ud800"]],
     "max_turns": [0, None, True, "4"],
     "max_requests": [0, -3, "4", True],
-    "max_cost_usd": [-0.01, "1", True, FOREVER, float("nan")],
+    "max_cost_usd": [-0.01, "1", True, FOREVER, float("nan"), 10**400],
     "deadline_ms": [0, 1.5, FOREVER],
     "context_window": [0, 1.0],
     "context_window_fallback": [0, "128000"],

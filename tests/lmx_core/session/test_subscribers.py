@@ -243,7 +243,7 @@ async def test_d_21_a_bounded_reader_that_never_reads_holds_up_nothing_and_keeps
         assert [e for e in kept if not isinstance(e, events.TextDelta | events.EventsLagged)] == lasting
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "8"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "8", True])
 async def test_su_3_a_bound_that_is_none_is_refused(wrong):
     with pytest.raises(ConfigError, match="max_pending="):
         Subscription(max_pending=wrong)
