@@ -24,5 +24,13 @@ def test_aa_1_the_wheel_is_pure_typed_and_holds_the_program_alone(tmp_path: Path
     assert "lmx/py.typed" in names and "lmx_core/py.typed" in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     needed = [x.split(": ")[1] for x in metadata.splitlines() if x.startswith("Requires-Dist") and "extra ==" not in x]
-    assert {n.split(">")[0].split("<")[0] for n in needed} == {"httpx2", "msgspec", "rich", "textual", "typer"}
+    assert {n.split(">")[0].split("<")[0] for n in needed} == {
+        "httpx2",
+        "msgspec",
+        "rich",
+        "textual",
+        "tree-sitter",
+        "tree-sitter-bash",
+        "typer",
+    }
     assert [n for n in needed if "<" in n] == ["textual<9,>=8.2"]
