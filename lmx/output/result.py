@@ -27,7 +27,7 @@ _OURS = frozenset(("error", "hook_failed"))
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`stop_reason` as scripts know it (C2-13), None before a session exists; `sentence` is None when all went well.
 
-    `refused` counts the calls that the permission mode did not let run.
+    `refused` counts the calls that were not let run, `by_hooks` those of them that a hook refused.
     """
 
     session_id: str | None = None
@@ -39,6 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     requests: int = 0
     turns: int = 0
     refused: int = 0
+    by_hooks: int = 0
     category: str | None = None
     sentence: str | None = None
     status: int = exit_status.OK
@@ -77,6 +78,7 @@ def outcome(
         requests=sum(entry.type == "request" for entry in entries),
         turns=sum(entry.type == "assistant" for entry in entries),
         refused=sum(map(_was_refused, entries)),
+        by_hooks=sum(_was_refused(entry) and entry.payload["decision"].get("rule") == "hook" for entry in entries),
         category=category,
         sentence=sentence,
         status=exit_status.OK if category is None else exit_status.BY_CATEGORY[category],

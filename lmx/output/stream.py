@@ -65,7 +65,7 @@ class StreamOutput:
         if result.session_id is None and result.sentence is not None:
             lines.say(result.sentence)
         if result.refused:
-            self.notice(refused_line(result.refused))
+            self.notice(refused_line(result.refused, result.by_hooks))
         if result.category is not None:
             _write(type="error", category=result.category, message=result.sentence)
         _write(**to_dict(result))

@@ -47,7 +47,7 @@ class TextOutput:
         if result.sentence is not None:
             lines.say(result.sentence)
         if result.refused:
-            lines.say(refused_line(result.refused))
+            lines.say(refused_line(result.refused, result.by_hooks))
 
     def _answer(self, result: Outcome) -> None:
         if result.text:
@@ -116,10 +116,13 @@ def usage_line(result: Outcome) -> str:
     return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {cost}"
 
 
-def refused_line(count: int) -> str:
-    """How many calls did not run, and the flag that lets them (design.md section 4)."""
+def refused_line(count: int, by_hooks: int = 0) -> str:
+    """How many calls did not run, and the flag that lets those run that no hook refused (design.md section 4)."""
     calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
+    if count == by_hooks:
+        return f"{calls} refused by a hook"
+    hooks = f", {by_hooks} of them by a hook" if by_hooks else ""
     return (
-        f"{calls} refused; --permission-mode accept_edits allows edits of files here, --permission-mode full_auto "
+        f"{calls} refused{hooks}; --permission-mode accept_edits allows edits of files here, --permission-mode full_auto "
         f"everything (`lmx help permissions`)"
     )

@@ -278,6 +278,7 @@ async def run(
 
     `stdin`, `stderr` and `kill_after_ms` as in `Child`; the descriptors stay the caller's.
     """
+    watchdog.ready()
     try:
         child = Child(argv, cwd, env, stdin=stdin, stderr=stderr, kill_after_ms=kill_after_ms)
     except (OSError, ValueError) as error:

@@ -31,7 +31,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 
 class Watchdog:
-    """Knows which process groups run. The helper starts with the first of them and ends with this object or the host."""
+    """Knows which process groups run. The helper starts before the first of them and ends with this object or the host."""
 
     def __init__(self) -> None:
         self._groups: set[int] = set()
@@ -41,6 +41,11 @@ class Watchdog:
     @property
     def groups(self) -> frozenset[int]:
         return frozenset(self._groups)
+
+    def ready(self) -> None:
+        """Starts the helper, if none runs: started after the first command, it would miss one whose host dies meanwhile."""
+        if self._pipe is None:
+            self._start()
 
     def add(self, group: int) -> None:
         self._groups.add(group)

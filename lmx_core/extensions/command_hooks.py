@@ -16,7 +16,7 @@ from lmx_core.clock import Clock
 from lmx_core.harness.harness import Harness
 from lmx_core.hooks import unmatched
 from lmx_core.hooks.base import Hook
-from lmx_core.workspace.files import Head, Skipped, read_inside, repository_root
+from lmx_core.workspace.files import Skipped, read_inside, repository_root
 
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 _RULES = ".claude/rules"
@@ -100,23 +100,10 @@ def _told(root: Path, name: str, home: Path) -> str | None:
         return None
     if isinstance(head, Skipped):
         return f"{name} of this repository was not looked at: {head.reason}"
-    wrong = _unreadable(head)
-    if wrong is None and not _hooks(head):
-        return None
-    what = f"cannot be read as JSON ({wrong})" if wrong else "has hooks, which are not run"
-    return f"{name} of this repository {what}; read it, and run its hooks with --hooks {name} if you trust them"
-
-
-def _unreadable(head: Head) -> str | None:
-    if head.size > _LIMIT:
-        return f"it has {head.size:,} bytes"
     try:
-        json.loads(head.data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        return type(error).__name__
-    return None
-
-
-def _hooks(head: Head) -> bool:
-    document = json.loads(head.data.decode("utf-8-sig"))
-    return isinstance(document, dict) and bool(document.get("hooks"))
+        document = json.loads(head.data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return f"{name} of this repository cannot be read as JSON, so it is not known whether it has hooks; none is run"
+    if not isinstance(document, dict) or not document.get("hooks"):
+        return None
+    return f"{name} of this repository has hooks, which are not run; read it, and if you trust them add --hooks {name}"
