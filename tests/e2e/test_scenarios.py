@@ -46,7 +46,9 @@ async def test_wire_torture_through_the_engine(adapter: Adapter, tmp_path: Path)
     assert (tmp_path / "ünïcode ☃.txt").read_text("utf-8") == 'snow 🎉 "man" \\ \\n $HOME\nsecond line\n'
     outcomes = [(name, outcome) for name, outcome, _ in told]
     assert sorted(outcomes[:4]) == [("bash", "ok")] * 3 + [("read", "ok")]
-    assert outcomes[4:] == [("edit", "ok"), ("no_such_tool", "unavailable"), ("bash", "invalid_arguments")]
+    assert outcomes[4:6] == [("edit", "ok"), ("no_such_tool", "unavailable")]
+    # Ollama's arguments are an object and cannot be broken: bash gets an empty one, and says itself what is missing (BA-4).
+    assert outcomes[6:] in ([("bash", "invalid_arguments")], [("bash", "error")])
     outputs = "\n".join(output for *_, output in told)
     assert "it's ☃" in outputs and "1\tsnow ☃ man\n2\tsecond line" in outputs and "echo trunc" not in outputs
 
