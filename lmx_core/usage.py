@@ -5,19 +5,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
 STABLE_KEYS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd", "model")
 
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(STABLE_KEYS[:4], int),
-    "cost_usd": (int, float),
-    "model": str,
-    "input_includes_cached": bool,
+
+def is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_dollars(value: Any) -> TypeGuard[float]:
+    """Whether it is an amount that can be spent. A negative one would lift a ceiling, one that is no number break every sum."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= sys.float_info.max
+
+
+_IS_TOLD: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(STABLE_KEYS[:4], is_count),
+    "cost_usd": is_dollars,
+    "model": lambda value: isinstance(value, str),
+    "input_includes_cached": lambda value: isinstance(value, bool),
 }
 
 
@@ -54,8 +66,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Usage:
         """Reads that form back. A transcript may come from anywhere: a figure that is none counts as not told."""
-        known: dict[str, Any] = {k: v for k, v in data.items() if k in _KINDS and isinstance(v, _KINDS[k])}
-        return cls(**known, extra={k: v for k, v in data.items() if k not in _KINDS})
+        known: dict[str, Any] = {k: v for k, v in data.items() if k in _IS_TOLD and _IS_TOLD[k](v)}
+        return cls(**known, extra={k: v for k, v in data.items() if k not in _IS_TOLD})
 
     def add(self, other: Usage) -> Usage:
         unknown = self.cost_usd is None or other.cost_usd is None

@@ -21,7 +21,7 @@ from lmx_core.ids import UlidFactory
 from lmx_core.stores.base import AsyncStore
 from lmx_core.transcript.dedup import Compactor
 from lmx_core.transcript.replay import is_aside
-from lmx_core.usage import Usage
+from lmx_core.usage import Usage, is_dollars
 
 
 class StoreFailed(Exception):
@@ -151,7 +151,7 @@ class Ledger:
     def _charge(self, cost: Any) -> None:
         """What a tool says it has charged, `{"usd": float}`."""
         usd = cost.get("usd") if isinstance(cost, dict) else None
-        if isinstance(usd, int | float) and not isinstance(usd, bool):
+        if is_dollars(usd):
             self._spend(Usage(cost_usd=float(usd)), None)
 
     def _spend(self, usage: Usage, model: str | None) -> None:

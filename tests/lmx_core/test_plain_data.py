@@ -119,3 +119,10 @@ def test_tr_4_half_a_surrogate_pair_is_digested_as_it_is_recorded() -> None:
     """TR-4, TR-5: what is written for it is U+FFFD, and the digest is that of what is written."""
     assert digest({"b\ud800": ["x\udc00", 1.5, None], "a": 2}) == digest({"b\ufffd": ["x\ufffd", 1.5, None], "a": 2})
     assert digest("\ud83d\ude00") == digest("\U0001f600")
+
+
+@pytest.mark.parametrize("cost", [-0.01, float("nan"), float("inf"), True, "1", 10**400])
+def test_us_1_what_is_no_amount_is_an_unknown_cost(cost: object) -> None:
+    """US-1: a negative one would give a session with a ceiling more to spend than it has."""
+    assert Usage.from_dict({"input_tokens": 3, "cost_usd": cost}) == Usage(input_tokens=3)
+    assert Usage.from_dict({"input_tokens": -3, "output_tokens": True}) == Usage()

@@ -36,7 +36,7 @@ from lmx_core.providers.wire.base import (
 )
 from lmx_core.providers.wire.history import Encoded
 from lmx_core.request import Request, ToolSpec
-from lmx_core.usage import Usage
+from lmx_core.usage import Usage, is_dollars
 
 ECHOES_REASONING = frozenset({"deepseek", "zai_coding_plan"})
 """Want the thinking of an answer with calls back as `reasoning_content`; others refuse or ignore the field."""
@@ -378,7 +378,7 @@ def usage(raw: dict[str, Any], model: str | None, target: Target) -> Usage:
     cost: float | None = None
     if is_free(target.provider, target.model):
         cost, extra["pricing"] = 0.0, "local"
-    elif target.provider == "openrouter" and not raw.get("is_byok") and isinstance(raw.get("cost"), int | float):
+    elif target.provider == "openrouter" and not raw.get("is_byok") and is_dollars(raw.get("cost")):
         cost = float(raw["cost"]) or None  # what it charged; a price of 0 for a hosted model is unknown
     return Usage(
         input_tokens=read,

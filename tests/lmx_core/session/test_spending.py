@@ -202,6 +202,25 @@ async def test_bu_1_what_a_tool_charged_is_spent():
         assert (await ended(w)).detail["spent"] == 0.8
 
 
+@pytest.mark.parametrize("amount", [-5, True, "3"])
+async def test_bu_1_no_tool_and_no_provider_gives_money_back(amount: Any):
+    """BU-1: what is no amount is not spent, and of a request unknown."""
+
+    class Refunds(Echo):
+        async def run(self, args: dict[str, Any], context: Any) -> Any:
+            from lmx_core import Result
+
+            return Result(model_text="back", cost={"usd": amount})
+
+    model = priced([tool_call("echo", usage=cost(0.2)), complete("stops", usage=cost(0.3))])
+    async with world(provider=model, tools=[Refunds()], max_cost_usd=1) as w:
+        await prompt(w.session, "go")
+        assert (await w.session.budget()).spent_usd == 0.5
+    async with world(provider=priced([complete("x", usage=cost(-5.0)), complete("never")]), max_cost_usd=1) as w:
+        await prompt(w.session, "go")
+        assert (await ended(w)).detail["spent"] is None
+
+
 # --- summaries -----------------------------------------------------------------------------------------------------------
 
 

@@ -165,6 +165,8 @@ def test_us_1_the_last_usage_counts_and_not_the_sum() -> None:
         ("openai", "m", {"cost": 1.0}, None),
         ("openrouter", "m", {"cost": 0.25}, 0.25),
         ("openrouter", "m", {"cost": 0}, None),
+        ("openrouter", "m", {"cost": -5}, None),
+        ("openrouter", "m", {"cost": True}, None),
         ("openrouter", "m", {"cost": 0.25, "is_byok": True}, None),
         ("ollama", "qwen3:8b", {}, 0.0),
         ("ollama", "qwen3-coder:480b-cloud", {}, None),
