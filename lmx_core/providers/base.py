@@ -13,9 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from lmx_core.entry import LEVELS, json_shaped
 from lmx_core.errors import AdmissionRefused, ConfigError, Failure, clean_message
 from lmx_core.providers import catalog
-from lmx_core.request import Done, Error, ProviderEvent, Request, ToolSpec, UsageReport
+from lmx_core.request import Done, Error, Message, ProviderEvent, Request, ToolCallReady, ToolSpec, UsageReport
 
 Emit = Callable[[ProviderEvent], None]
 
@@ -23,6 +24,7 @@ News = UsageReport | Done | Error
 """What is not a piece of the answer: what it came to, and its end."""
 Told = Callable[[News], None]
 _NEWS = (UsageReport, Done, Error)
+_WRITTEN = (Message, ToolCallReady, *_NEWS)
 
 
 def nobody(event: News) -> None:
@@ -97,6 +99,8 @@ async def run(provider: Provider, request: Request, emit: Emit, *, told: Told = 
         nonlocal ended
         if ended:
             return
+        if isinstance(event, _WRITTEN):
+            _refuse_what_cannot_be_written(event)
         if not isinstance(event, _NEWS):
             emit(event)
             return
@@ -114,6 +118,13 @@ async def run(provider: Provider, request: Request, emit: Emit, *, told: Told = 
         )
     finally:
         ended = True
+
+
+def _refuse_what_cannot_be_written(event: ProviderEvent) -> None:
+    """Raises where a provider's event is not of the shape that it says: in the transcript that would end the session."""
+    plain = msgspec.to_builtins(event)
+    msgspec.convert(plain, type(event))
+    json_shaped(plain, "event", 2 * LEVELS)
 
 
 def _crash(error: Exception) -> Failure:

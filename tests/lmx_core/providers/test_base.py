@@ -10,7 +10,8 @@ from support.adapters import KEY
 
 from lmx_core.errors import ConfigError, Failure
 from lmx_core.providers import base, catalog
-from lmx_core.request import Done, Error, ProviderEvent, Request, TextDelta
+from lmx_core.request import Done, Error, Message, ProviderEvent, Request, TextDelta, ToolCallReady, UsageReport
+from lmx_core.usage import Usage
 
 ASKED = Request(model="x:y", entries=())
 
@@ -101,6 +102,24 @@ async def test_pv_1_raising_is_a_failure_that_shows_no_text_of_the_exception() -
     assert said == TextDelta("a") and isinstance(failed, Error)
     assert failed.failure.code == "crashed" and "RuntimeError" in failed.failure.message and KEY not in repr(failed)
     assert await heard(Saying(Done("stop"), then=RuntimeError("x"))) == [Done("stop")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "event",
+    [
+        Message(content="text"),  # type: ignore[arg-type]  # what a provider must not say
+        Message(content=[{"type": "text", "text": object()}]),
+        ToolCallReady(id="c", name="t", arguments={"a": float("nan")}),
+        UsageReport(Usage(cost_usd=float("nan"))),
+        Error("a sentence"),  # type: ignore[arg-type]
+        Done(None),  # type: ignore[arg-type]
+    ],
+)
+async def test_pv_1_what_no_transcript_can_hold_is_a_failed_attempt(event: ProviderEvent) -> None:
+    """PV-1: written as it is, it would end the session."""
+    (failed,) = await heard(Saying(event, Done("stop")))
+    assert isinstance(failed, Error) and failed.failure.code == "crashed"
 
 
 @pytest.mark.asyncio
