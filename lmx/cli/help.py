@@ -181,6 +181,30 @@ It is a directory in ~/.lmx/extensions (LMX_EXTENSIONS_DIR) with a file extensio
 An extension is trusted code: it runs with your rights. One that was asked for and cannot be loaded ends the start."""
 
 
+def _hooks() -> str:
+    from lmx_core.hooks.dialect import EVENTS
+
+    events = ", ".join(event.name for event in EVENTS)
+    return f"""\
+A hook is a command of yours that runs at what happens. It reads JSON on its standard input; with status 2 it refuses, and what
+it writes to standard error is the reason the model is told. --hooks FILE names some for one start:
+
+  {{"version": 1, "hooks": {{"preToolUse": [
+    {{"matcher": "bash", "hooks": [{{"command": "./guard.sh", "timeout": 5000}}]}}]}}}}
+
+The configuration names some for every start:
+
+  [[hooks.preToolUse]]
+  matcher = "bash"
+  hooks = [{{ command = "~/.lmx/guard.sh", timeout = 5000 }}]
+
+The events: {events}.
+FILE may also be a settings file of Claude Code; only its hooks are read. Hooks of a repository never run by themselves.
+
+A hook that hangs, crashes or prints nonsense before a tool call refuses that call; elsewhere it is logged and the work goes on.
+Hooks run with your rights, beside the sandbox."""
+
+
 def _environment() -> str:
     from lmx.config.layers import VARIABLES
 
@@ -205,6 +229,7 @@ TOPICS: dict[str, Callable[[], str]] = {
     "sandbox": _sandbox,
     "sessions": _sessions,
     "extensions": _extensions,
+    "hooks": _hooks,
     "environment": _environment,
     "options": _options,
 }

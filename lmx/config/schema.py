@@ -212,7 +212,7 @@ KEYS = (
         "a table of events, such as preToolUse, each with a list of commands",
         lambda value: isinstance(value, Mapping),
         "none",
-        "commands to run at what happens: docs/how-to/hooks.md",
+        "commands to run at what happens: `lmx help hooks`",
         '{ preToolUse = [{ matcher = "bash", hooks = [{ command = "~/.lmx/guard.sh" }] }] }',
     ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),

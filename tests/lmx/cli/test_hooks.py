@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -152,6 +153,24 @@ def test_warnings_are_said_at_the_start(program: Program) -> None:
     done = asked(program, document)
     assert "hooks.SubagentStop: lmx has no such event" in done.stderr and made(program)
     assert "the matcher 'Bsh' is the name of no tool here" in done.stderr and "MultiEdit" not in done.stderr
+
+
+def test_the_example_of_the_page_works(program: Program) -> None:
+    """C1-58, C3-20: the script, the file and the lines of the configuration as `docs/how-to/hooks.md` shows them."""
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "hooks.md").read_text()
+    shown = {kind: re.findall(rf"^```{kind}\n(.*?)^```", page, re.M | re.S) for kind in ("sh", "json", "toml")}
+    (program.work / "guard.sh").write_text(shown["sh"][0])
+    (program.work / "guard.sh").chmod(0o755)
+    push = {"actions": ["shell: true git push --force"]}
+    with serve(program, push, MAKE, DONE) as model:
+        program.ask(
+            model, "--print", "go", "--permission-mode", "full_auto", "--hooks", file(program, shown["json"][0])
+        )
+    first, second = results(program)
+    assert first["output"] == "denied: No forced pushes here; push normally, or ask." and second["outcome"] == "ok"
+    for text in shown["toml"]:
+        config(program, text)
+        assert json.loads(program.run("explain", "--model", "openai:x").stdout)["hooks"]
 
 
 # --- what a repository brings ---------------------------------------------------------------------------------------
