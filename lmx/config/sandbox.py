@@ -15,7 +15,7 @@ from pathlib import Path
 from lmx import words
 from lmx.config.layers import Settings, path_of
 from lmx.exit_status import CommandError
-from lmx_core import LocalEnvironment, Sandbox
+from lmx_core import LocalEnvironment
 from lmx_core.errors import ConfigError, SandboxUnavailable
 
 _FILES = re.compile(
@@ -44,6 +44,8 @@ def around(inner: LocalEnvironment, settings: Settings, *, cwd: Path, environ: M
     fields = asked_for(settings)
     if fields is None:
         return inner
+    from lmx_core import Sandbox
+
     listed = {name: [path_of(path, environ) for path in _list(fields.get(name))] for name in ("writable", "hidden")}
     home = Path(inner.environ.get("HOME") or Path.home())
     try:
@@ -62,8 +64,11 @@ def around(inner: LocalEnvironment, settings: Settings, *, cwd: Path, environ: M
 
 def told(environment: LocalEnvironment) -> str:
     """In words, what holds commands in; empty where nothing does."""
-    if not isinstance(environment, Sandbox):
+    if not environment.sandboxed():
         return ""
+    from lmx_core import Sandbox
+
+    assert isinstance(environment, Sandbox)
     policy = environment.policy
     return words.sandboxed(
         environment.backend, network=policy.network, localhost=policy.localhost, writable=policy.writable

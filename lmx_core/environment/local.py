@@ -80,9 +80,14 @@ class LocalEnvironment:
         """Where a file operation takes place. A subclass may refuse more; every operation on one path asks here."""
         return confine.locate(cwd, path, follow_last=follow_last)
 
-    def launch(self, argv: Sequence[str], cwd: Path) -> Sequence[str] | Failed:
-        """What is started for a command, or why nothing is. A subclass may put something in front; every command asks here."""
-        return argv
+    def launch(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]
+    ) -> tuple[Sequence[str], Mapping[str, str]] | Failed:
+        """What is started for a command, and with which variables; or why nothing is. Every command asks here.
+
+        A subclass may put something in front.
+        """
+        return argv, env
 
     @staticmethod
     def find_bash(environ: Mapping[str, str] | None = None) -> str | None:
@@ -151,14 +156,15 @@ class LocalEnvironment:
         if shell is None:
             yield Failed("there is neither bash nor sh on this machine, so no command can be run")
             return
-        argv = self.launch([shell, "-c", "--", command], cwd)
-        if isinstance(argv, Failed):
-            yield argv
+        given = command_environment(variables, self._policy, env)
+        launched = self.launch([shell, "-c", "--", command], cwd, given)
+        if isinstance(launched, Failed):
+            yield launched
             return
         events = process.run(
-            argv,
+            launched[0],
             cwd=cwd,
-            env=command_environment(variables, self._policy, env),
+            env=launched[1],
             timeout_ms=timeout_ms,
             max_output_bytes=max_output_bytes,
             clock=self._clock,

@@ -15,7 +15,7 @@ at once and takes all with it by SIGKILL, so that git leaves its lock behind and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lmx_core.environment.sandbox.doors import VARIABLES
 from lmx_core.environment.sandbox.policy import Layout
@@ -34,8 +34,33 @@ FILTER = 9
 """The descriptor on which bubblewrap finds the filter of system calls."""
 
 
-def arguments(layout: Layout, *, disable_userns: bool = True, filtered: bool = True) -> list[str]:
-    """What follows `bwrap` and precedes the command. `filtered`: it is started by `given`."""
+LOADERS = (
+    "GLIBC_TUNABLES",
+    "GCONV_PATH",
+    "LOCPATH",
+    "NLSPATH",
+    "GETCONF_DIR",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+)
+"""Variables that say which code a program loads before its own, beside those that begin with `LD_`."""
+
+
+def for_inside(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that only the command may have.
+
+    What puts up the walls is not yet inside them. With a person's `LD_LIBRARY_PATH=./lib` it would load a library that the
+    command before has put there.
+    """
+    return {name: value for name, value in env.items() if name in LOADERS or name.startswith(("LD_", "DYLD_"))}
+
+
+def arguments(
+    layout: Layout, inside: Mapping[str, str] | None = None, *, disable_userns: bool = True, filtered: bool = True
+) -> list[str]:
+    """What follows `bwrap` and precedes the command. `inside`: variables set for it; `filtered`: started by `given`."""
     words = [*ISOLATION, *([DISABLE_USERNS] if disable_userns else []), *PRIVILEGES]
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     for path in layout.sealed:
@@ -50,6 +75,8 @@ def arguments(layout: Layout, *, disable_userns: bool = True, filtered: bool = T
         words += ["--ro-bind", "/dev/null", path]
     for name in VARIABLES:
         words += ["--unsetenv", name]
+    for name, value in (inside or {}).items():
+        words += ["--setenv", name, value]
     return [*words, *(["--seccomp", str(FILTER)] if filtered else []), "--chdir", layout.cwd]
 
 

@@ -144,16 +144,20 @@ class Sandbox(LocalEnvironment):
     def _try_out(self) -> None:
         """Runs a command that does nothing, with everything else as it will be."""
         place = layout(self._allowed, "/tmp", self.environ, sockets=self._sockets("/tmp"))
-        argv = self._argv(place, ["/bin/sh", "-c", ":"])
+        argv = self._argv(place, ["/bin/sh", "-c", ":"], {})
         try:
-            ran = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, cwd="/")
+            ran = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, cwd="/", env={}
+            )
             said = ran.stderr.decode("utf-8", "replace").strip() if ran.returncode else None
         except (OSError, subprocess.TimeoutExpired) as error:
             said = str(error)
         if said is not None:
             raise SandboxUnavailable(probe.forbidden(said, probe.text_of))
 
-    def launch(self, argv: Sequence[str], cwd: Path) -> list[str] | Failed:
+    def launch(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]
+    ) -> tuple[Sequence[str], Mapping[str, str]] | Failed:
         """The command behind the walls, or why it cannot be put there."""
         root = self._root(cwd)
         if isinstance(root, Failed):
@@ -162,12 +166,14 @@ class Sandbox(LocalEnvironment):
         if hides(hidden_paths(self._allowed), real):
             return Failed(f"{cwd} is hidden from commands, so none can be run in it")
         place = layout(self._allowed, root, self.environ, cwd=real, sockets=self._sockets(root))
-        return self._argv(place, argv)
+        inside = bwrap.for_inside(env)
+        return self._argv(place, argv, inside), {name: value for name, value in env.items() if name not in inside}
 
-    def _argv(self, place: Layout, argv: Sequence[str]) -> list[str]:
+    def _argv(self, place: Layout, argv: Sequence[str], inside: Mapping[str, str]) -> list[str]:
         if self._backend == "seatbelt":
-            return [self._programs["sandbox-exec"], "-p", seatbelt.profile(place), *argv]
-        options = bwrap.arguments(place, disable_userns=self._nested, filtered=self._filter is not None)
+            given = [f"{name}={value}" for name, value in inside.items()]
+            return [self._programs["sandbox-exec"], "-p", seatbelt.profile(place), "/usr/bin/env", *given, *argv]
+        options = bwrap.arguments(place, inside, disable_userns=self._nested, filtered=self._filter is not None)
         confined = [self._programs["bwrap"], *options, "--", *argv]
         if self._namespace is not None:
             confined = [*bwrap.joined(self._namespace.paths, self._programs["nsenter"]), *confined]
@@ -249,7 +255,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 def _help(program: str) -> str:
     try:
         ran = subprocess.run(
-            [program, "--help"], capture_output=True, text=True, errors="replace", timeout=PROBE_SECONDS
+            [program, "--help"], capture_output=True, text=True, errors="replace", timeout=PROBE_SECONDS, env={}
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

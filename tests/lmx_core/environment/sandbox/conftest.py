@@ -48,7 +48,7 @@ class Ground:
         return said.decode("utf-8", "replace"), last
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def sockets_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "SETTLED_SECONDS", -60)
 

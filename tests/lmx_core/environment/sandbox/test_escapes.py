@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import pytest
 from support.confined import confined
 
 from lmx_core.environment.base import Exit, Failed
+from lmx_core.environment.sandbox import bwrap
 
 pytestmark = [confined, pytest.mark.asyncio]
 
@@ -189,6 +191,27 @@ async def test_commands_do_not_see_each_other(ground: Ground) -> None:
     assert "sleep" in said and "sleep" not in others
 
 
+@pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
+async def test_a_library_of_the_project_is_not_loaded_before_the_walls(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, wall: bool
+) -> None:
+    """The person's LD_PRELOAD leads into the project; commands have it, and what puts up the walls has not."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (ground.work / "planted.c").write_text(
+        "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void planted(void) {"
+        f' close(open("{ground.outside}/loaded", O_CREAT | O_WRONLY, 0600)); }}\n'
+    )
+    library = ground.work / "planted.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, ground.work / "planted.c"], check=True)
+    if not wall:
+        monkeypatch.setattr(bwrap, "for_inside", lambda env: {})
+    environment = ground.sandbox(environ=ground.environ(LD_PRELOAD=str(library)))
+    said, _ = await ground.run(environment, "echo $LD_PRELOAD")
+    assert said == f"{library}\n" and (ground.outside / "loaded").exists() is not wall
+
+
 async def test_nothing_of_the_hosts_files_is_inherited(ground: Ground) -> None:
     secret = os.open(ground.home / ".netrc", os.O_RDONLY)
     os.set_inheritable(secret, True)
@@ -332,6 +355,7 @@ def doors_of(ground: Ground, kind: str) -> Path:
     return ground.outside / "s" if kind == "elsewhere" else short / "agent.sock"
 
 
+@pytest.mark.usefixtures("sockets_count_at_once")
 @pytest.mark.parametrize("kind", ["in a temporary directory", "elsewhere", "in /run"])
 @pytest.mark.parametrize("wall", [True, False], ids=["held", "taken out"])
 async def test_sockets_of_others_are_not_reached(ground: Ground, without: Without, kind: str, wall: bool) -> None:
@@ -355,6 +379,7 @@ async def test_sockets_of_others_are_not_reached(ground: Ground, without: Withou
     assert (ground.SECRET in said) is not wall, said
 
 
+@pytest.mark.usefixtures("sockets_count_at_once")
 async def test_a_socket_is_not_moved_to_where_it_is_not_covered(ground: Ground) -> None:
     """The kernel tells the name it was bound to; its directory cannot be renamed by a command."""
     folder = Path(f"/tmp/lmx-moved-{os.getpid()}")

@@ -89,6 +89,7 @@ def test_directories_on_the_way_to_what_is_protected_cannot_be_moved(home: Path)
     assert list(made.pinned) == sorted(made.pinned, key=deep), "what contains another is mounted first"
 
 
+@pytest.mark.usefixtures("sockets_count_at_once")
 def test_sockets_of_others_are_covered_where_they_are_not_already(home: Path) -> None:
     named = home / "s"
     with socket.socket(socket.AF_UNIX) as listener:
