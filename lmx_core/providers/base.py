@@ -99,14 +99,14 @@ async def run(provider: Provider, request: Request, emit: Emit, *, told: Told = 
         nonlocal ended
         if ended:
             return
-        if isinstance(event, _WRITTEN):
-            _refuse_what_cannot_be_written(event)
-        if not isinstance(event, _NEWS):
+        if not isinstance(event, _WRITTEN):
             emit(event)
             return
-        ended = not isinstance(event, UsageReport)
+        event = _writable(event)
+        ended = isinstance(event, Done | Error)
         emit(event)
-        told(event)
+        if isinstance(event, _NEWS):
+            told(event)
 
     try:
         await provider.run(request, relay)
@@ -120,11 +120,9 @@ async def run(provider: Provider, request: Request, emit: Emit, *, told: Told = 
         ended = True
 
 
-def _refuse_what_cannot_be_written(event: ProviderEvent) -> None:
-    """Raises where a provider's event is not of the shape that it says: in the transcript that would end the session."""
-    plain = msgspec.to_builtins(event)
-    msgspec.convert(plain, type(event))
-    json_shaped(plain, "event", 2 * LEVELS)
+def _writable(event: ProviderEvent) -> ProviderEvent:
+    """The event in the shape that its type says. Raises where it has another: in the transcript that would end the session."""
+    return msgspec.convert(json_shaped(msgspec.to_builtins(event), "event", 2 * LEVELS), type(event))
 
 
 def _crash(error: Exception) -> Failure:

@@ -7,7 +7,6 @@ and a fork have the documents as they were at that point of the conversation. No
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ import msgspec
 from lmx_core.entry import Entry, json_shaped, valid_text
 from lmx_core.errors import ConfigError, Conflict, DocumentTooLarge
 from lmx_core.session.ledger import Ledger
-from lmx_core.usage import Usage
+from lmx_core.usage import Usage, is_dollars
 
 VERSION = 1
 NAMESPACE_BYTES = 128
@@ -98,9 +97,10 @@ def metered(usage: Usage | Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     if not isinstance(usage, (Usage, Mapping)):
         raise ConfigError("usage= is a Usage, or a dict such as its to_dict()")
-    told = usage if isinstance(usage, Usage) else Usage.from_dict(usage)
-    if told.cost_usd is not None and not (told.cost_usd >= 0 and math.isfinite(told.cost_usd)):
+    cost = usage.cost_usd if isinstance(usage, Usage) else usage.get("cost_usd")
+    if cost is not None and not is_dollars(cost):
         raise ConfigError("usage= has a cost that is none")
+    told = usage if isinstance(usage, Usage) else Usage.from_dict(usage)
     try:
         shaped: dict[str, Any] = json_shaped(told.to_dict())
     except ValueError:

@@ -112,6 +112,7 @@ async def test_pv_1_raising_is_a_failure_that_shows_no_text_of_the_exception() -
         Message(content=[{"type": "text", "text": object()}]),
         ToolCallReady(id="c", name="t", arguments={"a": float("nan")}),
         UsageReport(Usage(cost_usd=float("nan"))),
+        UsageReport("much"),  # type: ignore[arg-type]
         Error("a sentence"),  # type: ignore[arg-type]
         Done(None),  # type: ignore[arg-type]
     ],
