@@ -290,18 +290,35 @@ def _edits(text: str, splices: Sequence[_Splice], final_newline: bool | None) ->
     edits: list[Edit] = []
     at_end = False
     for splice in _joined(splices):
+        is_last = splice.last == count
+        at_end = at_end or is_last
+        paired, splice = _paired(splice, starts, whole=not is_last or (ended and wanted))
+        edits += paired
         new, start, end = "".join(line + "\n" for line in splice.new), starts[splice.first], starts[splice.last]
-        if splice.last == count:
-            at_end = True
-            if splice.new:
-                new = new if wanted else new[:-1]
-                new = "\n" + new if splice.first == count and not ended else new
-            elif splice.first and not wanted:
-                start -= 1
+        if is_last and splice.new:
+            new = new if wanted else new[:-1]
+            new = "\n" + new if splice.first == count and not ended else new
+        elif is_last and splice.first and not wanted:
+            start -= 1
         edits.append(Edit(start, end, new))
     if not at_end and wanted != ended and text:
         edits.append(Edit(len(text), len(text), "\n") if wanted else Edit(len(text) - 1, len(text), ""))
     return edits
+
+
+def _paired(splice: _Splice, starts: Sequence[int], *, whole: bool) -> tuple[list[Edit], _Splice]:
+    """The lines that come in the place of others, each ended as that one was; and what is left of the splice.
+
+    With `whole`, more lines than before go into the place of the last one, and take the end of it along; else the last is left.
+    """
+    first, removed, new = splice.first, splice.last - splice.first, splice.new
+    paired = min(removed, len(new))
+    singly = paired if whole and removed > len(new) else max(0, paired - 1)
+    edits = [Edit(starts[first + n], starts[first + n + 1] - 1, new[n]) for n in range(singly)]
+    if whole and 0 < removed <= len(new):
+        edits.append(Edit(starts[splice.last - 1], starts[splice.last] - 1, "\n".join(new[singly:])))
+        return edits, _Splice(splice.last, splice.last, [])
+    return edits, _Splice(first + singly, splice.last, new[singly:])
 
 
 def _joined(splices: Sequence[_Splice]) -> list[_Splice]:

@@ -132,3 +132,33 @@ def test_a_small_model_starts_from_a_short_prompt_and_four_tools(tmp_path: Path)
         "grep",
         "glob",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "tools"),
+    (
+        ("openai:gpt-5.1-codex", ["read", "write", "apply_patch", "bash"]),
+        ("openrouter:openai/gpt-5-mini", ["read", "write", "apply_patch", "bash"]),
+        ("openai:gpt-4.1", None),
+        ("anthropic:claude-sonnet-4-5", None),
+    ),
+)
+def test_a_model_that_was_taught_patches_has_apply_patch_for_edit(
+    tmp_path: Path, model: str, tools: list[str] | None
+) -> None:
+    """AP-3, cli.md 3.8: by the last part of its name; `disabled_extensions` leaves `edit` to every model (C3-34)."""
+    made = factory(tmp_path).compose(model)
+    assert (made.harness.tools and [tool.name for tool in made.harness.tools]) == tools
+    assert made.record is not None and made.record["tools"] == ["read", "write", "edit", "bash"]
+    (tmp_path / ".lmx").mkdir(exist_ok=True)
+    (tmp_path / ".lmx" / "config.toml").write_text('disabled_extensions = ["apply_patch"]')
+    assert factory(tmp_path).compose(model).harness.tools is None
+
+
+def test_a_session_is_taken_up_with_the_tools_of_its_model(tmp_path: Path) -> None:
+    """What was recorded are the tools before the exchange, so each model gets its own."""
+    first = factory(tmp_path).compose("openai:gpt-5")
+    recorded = {"system": first.harness.system, "harness_assembly": first.record}
+    for model, third in (("openai:gpt-5", "apply_patch"), ("openai:gpt-4.1", "edit")):
+        tools = factory(tmp_path).compose(model, recorded).harness.tools
+        assert tools is not None and [tool.name for tool in tools] == ["read", "write", third, "bash"]
