@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import pwd
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -81,6 +82,7 @@ class Sandbox(LocalEnvironment):
         home = inner.environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - a text, as the policy has it
         policy = Policy(
             home=os.path.realpath(home),
+            homes=_account_home(),
             writable=_paths("writable", writable, home),
             hidden=_paths("hidden", hidden, home),
             network=network,
@@ -242,6 +244,13 @@ def _paths(option: str, given: Sequence[str | Path], home: str) -> tuple[str, ..
         if option == "writable" and unconfinable(os.path.realpath(path)):
             raise ConfigError("writable= takes no directory of the kernel's, and not the whole machine")
     return paths
+
+
+def _account_home() -> tuple[str, ...]:
+    try:
+        return (os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir),)
+    except KeyError:
+        return ()  # a container may run as a number that no account has
 
 
 def _identity(path: str) -> tuple[int, int] | None:

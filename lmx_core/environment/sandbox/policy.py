@@ -76,11 +76,14 @@ RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/res
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What is allowed. Paths may begin with `~`; `home` is what that stands for.
 
+    `homes` are other directories with credentials: with HOME set to elsewhere, `ssh` still looks where the account says.
+
     `network` opens all of it. Without it, `localhost` leaves a loopback that the commands of one environment share with
     each other and with nobody else.
     """
 
     home: str
+    homes: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     network: bool = False
@@ -165,7 +168,8 @@ def writable_roots(policy: Policy, environ: Mapping[str, str]) -> list[str]:
 
 def hidden_paths(policy: Policy) -> list[str]:
     """What is hidden, as far as it is there: real paths, none of them inside another."""
-    return list(outermost(_existing(expanded(path, policy.home) for path in (*HIDDEN, *policy.hidden))))
+    fixed = (expanded(path, home) for home in (policy.home, *policy.homes) for path in HIDDEN)
+    return list(outermost(_existing([*fixed, *(expanded(path, policy.home) for path in policy.hidden)])))
 
 
 def hides(hidden: Sequence[str], path: str, *, folded: bool = sys.platform == "darwin") -> bool:

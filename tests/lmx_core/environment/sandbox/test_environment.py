@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import shlex
 import signal
 import subprocess
@@ -233,6 +234,13 @@ async def test_below_a_directory_that_was_worked_in_nothing_new_is_opened(ground
     (ground.work / "away").symlink_to(ground.outside)
     (ended,) = [event async for event in environment.run("echo x > f", cwd=ground.work / "away")]
     assert "not the directory any more" in getattr(ended, "reason", "") and not list(ground.outside.iterdir())
+
+
+@confined
+async def test_the_home_of_the_account_is_hidden_whatever_home_is_set_to(ground: Ground) -> None:
+    """HOME leads elsewhere here, as it does for whoever starts lmx with one of their own."""
+    account = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+    assert ground.sandbox().policy.homes == (account,) and ground.sandbox().policy.home == str(ground.home)
 
 
 # --- options and refusals -----------------------------------------------------------------------------------------------

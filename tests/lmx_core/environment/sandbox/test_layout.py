@@ -76,6 +76,13 @@ def test_en_9_what_is_hidden_is_judged_by_where_it_really_is(home: Path) -> None
     assert not policy.hides(["/Users/me/.ssh"], "/users/ME/.SSH/id", folded=False)
 
 
+def test_the_home_of_the_account_is_another_where_credentials_are(home: Path, tmp_path: Path) -> None:
+    """ssh looks where the account says, whatever HOME is."""
+    (tmp_path / "account/.ssh").mkdir(parents=True)
+    wanted = Policy(home=str(home), homes=(str(tmp_path / "account"),))
+    assert {str(home / ".ssh"), str(tmp_path / "account/.ssh")} <= set(policy.hidden_paths(wanted))
+
+
 def test_en_9_the_list_is_the_specs() -> None:
     named = "~/.ssh ~/.aws ~/.gnupg ~/.netrc ~/.git-credentials ~/.config/git/credentials ~/.pypirc ~/.config/gh"
     named += " ~/.config/gcloud ~/.azure ~/.docker ~/.kube ~/.codex/auth.json ~/.claude/.credentials.json ~/.lmx"
