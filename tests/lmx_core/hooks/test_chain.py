@@ -131,6 +131,16 @@ def test_pk_1_a_call_that_was_asked_about_and_rewritten_is_shown_rewritten() -> 
         assert isinstance(result.verdict, Pending) and result.call.arguments == {"command": "x"} and result.rewritten
 
 
+def test_pk_1_one_hook_may_ask_or_approve_and_rewrite() -> None:
+    """PK-1, CH-5: `also` counts as if a hook right behind it had said so, and later hooks see the approval."""
+    asked = before(says(Rewrite({"command": "x"}, also=Pending({"why": "y"}))))
+    assert isinstance(asked.verdict, Pending) and asked.verdict.details == {"why": "y"} and asked.rewritten
+    approved = before(says(Rewrite({"command": "x"}, also=Allow(approved_by="h"))))
+    assert isinstance(approved.verdict, Allow) and approved.verdict.approved_by == "h"
+    denied = before(says(Rewrite({"command": "x"}, also=Allow(approved_by="h"))), says(Deny("no")))
+    assert isinstance(denied.verdict, Deny)
+
+
 def test_hk_3_hooks_see_where_and_for_whom_the_call_is() -> None:
     seen: list[HookContext] = []
     descriptor = Descriptor(identity=Identity(name="bash"), origin={}, description="d", input_schema={})
