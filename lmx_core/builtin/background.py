@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from lmx_core.background.registry import Registry, Snapshot
-from lmx_core.calls import Result, ToolContext
+from lmx_core.calls import Chunk, Result, ToolContext
 from lmx_core.environment.base import RunEvent
 from lmx_core.errors import SessionDown, ToolError, UnknownTask
 
@@ -21,18 +21,24 @@ _NOTES_BYTES = 1_500
 _NAME_CHARS = 60
 
 
-async def start(command: str, events: AsyncIterator[RunEvent], wait_ms: float, context: ToolContext) -> Result:
-    """Hands the command to the runtime. What has failed at once is told at once. Raises ToolError."""
+async def start(
+    command: str, events: AsyncIterator[RunEvent], wait_ms: float, context: ToolContext
+) -> AsyncIterator[Chunk]:
+    """Hands the command to the runtime and says what it wrote in the time. What has failed at once is told at once.
+
+    The id is said before anything is waited for: a person may cancel the call then, and the command goes on. Raises ToolError.
+    """
     registry, session_id = _registry(context)
     try:
         id = await registry.start(session_id, command, events, context.clock)
     except SessionDown:
         raise ToolError("The session is over, so nothing can be started in the background.") from None
     if wait_ms:
+        yield f"[started in the background as {id}]\n"
         await registry.await_done(session_id, id, wait_ms)
     snapshot = registry.read(session_id, id, _limit(context))
     how = f'; task_id "{id}" shows what it writes, with wait_ms waits for its end, with cancel stops it'
-    return _result(snapshot, [f"[started in the background{how if snapshot.running else ''}]"])
+    yield _result(snapshot, [f"[started in the background{how if snapshot.running else ''}]"])
 
 
 async def look(id: str, context: ToolContext, *, wait_ms: float, asked_ms: float, cancel: bool) -> Result:

@@ -102,11 +102,12 @@ class Bash:
         command: str = args["command"]
         if args.get("background"):
             lifetime = args.get("background_timeout_ms", DEFAULT_LIFETIME_MS)
-            yield await background.start(command, self._events(command, context, lifetime, FOREVER), wait, context)
+            chunks = background.start(command, self._events(command, context, lifetime, FOREVER), wait, context)
         else:
-            async with closing(self._foreground(command, args.get("timeout_ms", DEFAULT_TIMEOUT_MS), context)) as said:
-                async for chunk in said:
-                    yield chunk
+            chunks = self._foreground(command, args.get("timeout_ms", DEFAULT_TIMEOUT_MS), context)
+        async with closing(chunks) as said:
+            async for chunk in said:
+                yield chunk
 
     async def _foreground(self, command: str, asked: float, context: ToolContext) -> AsyncIterator[Chunk]:
         timeout_ms = min(asked, allowed_ms(context.deadline_ms))

@@ -33,7 +33,7 @@ class Model:
         self.session, self.runtime, self.cwd, self.clock = session, runtime, cwd, clock
         self.environment = environment
 
-    async def bash(self, tool=None, *, deadline_ms=3_600_000, **arguments):
+    async def bash(self, tool=None, *, deadline_ms=3_600_000, emit=lambda text: None, **arguments):
         given = context(
             self.cwd,
             clock=self.clock,
@@ -42,7 +42,7 @@ class Model:
             session_id=self.session.id,
             runtime=self.runtime,
         )
-        return await call(tool or Bash(), "bash", arguments, given)
+        return await call(tool or Bash(), "bash", arguments, given, emit=emit)
 
     async def start(self, command, **arguments):
         outcome = await self.bash(command=command, background=True, **arguments)
@@ -95,6 +95,18 @@ async def test_bg_1_a_start_can_wait_for_the_first_words(tmp_path):
     async with model(tmp_path) as m:
         outcome = await m.bash(command="sleep 0.3; echo done", background=True, wait_ms=60_000)
         assert outcome.text.startswith("done\n") and "has exited with status 0" in outcome.text
+
+
+async def test_bg_1_a_start_that_waits_and_is_cancelled_has_said_its_id_and_goes_on(tmp_path):
+    heard = []
+    async with model(tmp_path) as m:
+        starting = asyncio.create_task(m.bash(command="sleep 300", background=True, wait_ms=60_000, emit=heard.append))
+        while not heard:
+            await asyncio.sleep(0.005)
+        starting.cancel()
+        await asyncio.wait({starting})
+        (id,) = re.findall(r"bg-[0-9a-f]{8}", "".join(heard))
+        assert "is running" in (await m.bash(task_id=id)).text
 
 
 async def test_bg_3_two_polls_of_a_quiet_command_differ(tmp_path):
