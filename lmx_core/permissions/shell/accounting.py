@@ -25,7 +25,12 @@ def doubts(source: bytes, node: Node, *, newlines: bool) -> Iterator[str]:
     """What is not clear about how the children of a node follow each other in `source`."""
     at = node.start_byte
     for before, child in zip([None, *node.children], node.children, strict=False):
-        if before is not None and before.type == "command" and lost_dash(source, node, before):
+        if (
+            node.type == "redirected_statement"
+            and before is not None
+            and before.type == "command"
+            and lost_dash(source, node, before)
+        ):
             at = child.start_byte
         between = source[at : child.start_byte] if at <= child.start_byte else b" "
         if child.type == "comment" and source[max(0, child.start_byte - 1) : child.start_byte] not in _BEFORE_COMMENT:

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_BYTES = 100_000
-"""A longer command is not read but asked about; a rule still sees its text."""
+MAX_MARKS = 4_000
+"""A command of more bytes, or of more characters that mean something to a shell, is not read but asked about; a rule still sees
+its text. To mend a text that is no shell syntax takes the grammar the square of their number."""
+
+_MARKS = re.compile(rb"[|&;<>(){}`$\"'\n]")
 
 MAX_DEPTH = 60
 MAX_SCRIPTS = 20
@@ -100,6 +104,8 @@ class Reader:
         self._scripts += 1
         if len(data) > MAX_BYTES:
             self.unsure.append(f"a command of more than {MAX_BYTES:,} bytes is not read")
+        elif len(_MARKS.findall(data)) > MAX_MARKS:
+            self.unsure.append("the command is too long to be read")
         elif self._scripts > MAX_SCRIPTS:
             self.unsure.append("there are too many commands inside commands")
         elif "\0" in text or "\r" in text or data.decode() != text:

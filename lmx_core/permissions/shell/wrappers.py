@@ -120,6 +120,7 @@ coverage run|py-spy record|cross-env|setarch|sshpass""".replace("\n", "|").split
 """Programs that run what stands somewhere behind them, in a place that depends on their own options. A deny rule tries every
 place; an allow rule for the runner covers what it runs, because that is what allowing a runner means."""
 
+_FIRST = frozenset(names[0] for names in RUNNERS)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
@@ -184,6 +185,8 @@ def _taken(wrapper: Wrapper, option: str, name: str) -> int:
 
 def runner(words: Sequence[Word]) -> int:
     """How many words name a runner at the beginning of a command, 0 for none."""
+    if not words or (words[0].value or "").rpartition("/")[2] not in _FIRST:
+        return 0
     values = [words[0].value.rpartition("/")[2] if words and words[0].value else None, *(w.value for w in words[1:4])]
     return max((len(names) for names in RUNNERS if tuple(values[: len(names)]) == names), default=0)
 
