@@ -38,7 +38,8 @@ class Turn(msgspec.Struct, tag="turn", frozen=True, kw_only=True):
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     """A call begins. `before` has the states of the paths it names; for a command it is empty, and the file `before` beside
-    the journal has the whole tree. `what` is a command, or the path.
+    the journal has the whole tree. `what` is a command, or the path. `part`: the call had begun before, and this is what it has
+    done so far.
     """
 
     call: str
@@ -47,6 +48,7 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     root: bytes
     command: bool
     before: list[Change] = []
+    part: bool = False
 
 
 class Closed(msgspec.Struct, tag="closed", frozen=True, kw_only=True):
@@ -198,7 +200,7 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 class Story(msgspec.Struct, kw_only=True):
-    """One turn: its prompt and what its calls did, in order."""
+    """One turn: its prompt and what its calls did, in the order in which they ended."""
 
     number: int
     prompt: str = ""
@@ -206,6 +208,10 @@ class Story(msgspec.Struct, kw_only=True):
     steps: list[Step] = []
     notes: list[str] = []
     undone: bool = False
+
+    @property
+    def commands(self) -> list[str]:
+        return [step.opened.what for step in self.steps if step.opened.command and not step.opened.part]
 
 
 class History(msgspec.Struct, kw_only=True):
@@ -229,22 +235,24 @@ class History(msgspec.Struct, kw_only=True):
 
 def history(records: list[Record]) -> History:
     told = History()
-    open_steps: dict[str, Step] = {}
+    open_steps: dict[str, tuple[Story, Step]] = {}
     for record in records:
         _tell(told, open_steps, record)
     return told
 
 
-def _tell(told: History, open_steps: dict[str, Step], record: Record) -> None:
+def _tell(told: History, open_steps: dict[str, tuple[Story, Step]], record: Record) -> None:
     match record:
         case Turn(number=number, prompt=prompt, at_ms=at_ms):
             told.turns.append(Story(number=number, prompt=prompt, at_ms=at_ms))
             told.untold = []
         case Opened():
-            step = open_steps[record.call] = Step(opened=record)
-            _newest(told).steps.append(step)
+            turn, step = open_steps[record.call] = _newest(told), Step(opened=record)
+            turn.steps.append(step)
         case Closed() if record.call in open_steps:
-            step = open_steps.pop(record.call)
+            turn, step = open_steps.pop(record.call)
+            turn.steps.remove(step)  # of calls that run at the same time, the one that ends last has the last word
+            turn.steps.append(step)
             step.changes, step.notes, step.uncertain, step.over = record.changes, record.notes, record.uncertain, True
             if record.changes:
                 told.redo = []  # what came later was made on other files

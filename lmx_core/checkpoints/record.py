@@ -261,7 +261,7 @@ class Recorder:
     def _write_beside(self, running: Opened, changes: list[Change]) -> None:
         """What a running command has changed so far, as a step of its own."""
         part = f"{running.call}/{secrets.token_hex(4)}"
-        journal.append(self.places, msgspec.structs.replace(running, call=part))
+        journal.append(self.places, msgspec.structs.replace(running, call=part, part=True))
         journal.append(self.places, Closed(call=part, changes=changes))
 
     def _outside(self, entries: Entries) -> bool:

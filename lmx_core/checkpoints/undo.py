@@ -117,7 +117,7 @@ class Undo:
             preview=preview,
             root=os.fsdecode(roots[0]),
             turns=[_told(turn) for turn in turns],
-            commands=[step.opened.what for turn in turns for step in turn.steps if step.opened.command],
+            commands=[command for turn in turns for command in turn.commands],
             not_undone=_outside(turns),
         )
         numbers = [turn.number for turn in turns]
@@ -233,7 +233,7 @@ def _told(turn: Story) -> TurnTold:
         at_ms=turn.at_ms,
         changed=len(paths),
         undone=turn.undone,
-        commands=[step.opened.what for step in turn.steps if step.opened.command],
+        commands=turn.commands,
         notes=_outside([turn]),
     )
 
