@@ -25,6 +25,7 @@ import msgspec
 
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.clock import Clock, SystemClock
+from lmx_core.entry import LEVELS, json_shaped
 from lmx_core.environment import inherited, process
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, TimedOut
 from lmx_core.environment.credentials import Scrub, command_environment
@@ -63,7 +64,9 @@ class Runner:
         if isinstance(argv, NoAnswer):
             return argv
         try:
-            stdin = await run_in_thread(_input, msgspec.json.encode(told))
+            stdin = await run_in_thread(_input, msgspec.json.encode(json_shaped(dict(told), "the input", 2 * LEVELS)))
+        except ValueError:
+            return NoAnswer("could not be told what happens, because JSON cannot hold it")
         except OSError as error:
             return NoAnswer(f"could not be given its input ({error.strerror or 'input/output error'})")
         with stdin:

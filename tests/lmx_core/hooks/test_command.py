@@ -97,6 +97,15 @@ def test_ch_3_a_hook_reads_one_object_from_a_file_that_only_it_can_read(context:
     assert (context.cwd / "file").read_text().split() == ["600", "0", "regular", "file"]
 
 
+def test_ch_3_whatever_happens_can_be_told(context: HookContext) -> None:
+    """CH-3: text that UTF-8 cannot hold is made valid; what JSON cannot hold refuses the call: its guard was not asked."""
+    assert told(context, "userPromptSubmitted", "a\udcffb", context)["prompt"] == "a\ufffdb"
+    endless: dict[str, Any] = {}
+    endless["again"] = endless
+    refused = ask(hook("preToolUse", "true"), ToolCall(id="c", name="x", arguments=endless), context)
+    assert isinstance(refused, Deny) and "JSON cannot hold it" in refused.reason
+
+
 def told(context: HookContext, event: str, *args: Any, claude: bool = False) -> dict[str, Any]:
     ask(hook(event, "cat > told", claude=claude), *args)
     read: dict[str, Any] = json.loads((context.cwd / "told").read_text())
