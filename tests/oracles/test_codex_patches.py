@@ -309,7 +309,7 @@ def explained(tree: Tree, patch: str, ours: Side, theirs: Side) -> str | None:
             "exists": "added over a file",
             "there is a file already": "moved over a file",
         }
-        if "does not fit" in ours.said and ("\n \n" in patch or "\n-\n" in patch):
+        if "does not fit" in ours.said and _quotes_a_blank_line(patch):
             return "no blank line"
         return next((name for sign, name in refusals.items() if sign in ours.said), None)
     if not theirs.ok:
@@ -321,7 +321,13 @@ def explained(tree: Tree, patch: str, ours: Side, theirs: Side) -> str | None:
         return "final newline" if any(data and not data.endswith(b"\n") for data in tree.values()) else None
     if "ignoring indentation" in ours.said:
         return "indentation"
+    if "*** End of File" in patch and _quotes_a_blank_line(patch):
+        return "no blank line"
     return "below an anchor" if _adds_below_an_anchor(patch) else None
+
+
+def _quotes_a_blank_line(patch: str) -> bool:
+    return "\n \n" in patch or "\n-\n" in patch
 
 
 def _refused_by_codex(patch: str, theirs: Side) -> Iterator[str]:
