@@ -71,7 +71,7 @@ def test_a_limit_of_the_session_holds_when_it_is_taken_up(program: Program) -> N
     ("change", "status", "said"),
     [
         ({"version": 2}, 1, "newer lmx"),
-        ({"transforming": ["apply_patch"]}, 2, "apply_patch"),
+        ({"transforming": ["spelling"]}, 2, "spelling"),
         ({"tools": ["read", "deploy"]}, 2, "deploy"),
         ({"limits": 7}, 1, "damaged"),
     ],
