@@ -190,7 +190,7 @@ A hook is a command of yours that runs at what happens. It reads JSON on its sta
 it writes to standard error is the reason the model is told. --hooks FILE names some for one start:
 
   {{"version": 1, "hooks": {{"preToolUse": [
-    {{"matcher": "bash", "hooks": [{{"command": "./guard.sh", "timeout": 5000}}]}}]}}}}
+    {{"matcher": "bash", "hooks": [{{"command": "~/.lmx/guard.sh", "timeout": 5000}}]}}]}}}}
 
 The configuration names some for every start:
 

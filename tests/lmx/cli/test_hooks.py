@@ -159,8 +159,10 @@ def test_the_example_of_the_page_works(program: Program) -> None:
     """C1-58, C3-20: the script, the file and the lines of the configuration as `docs/how-to/hooks.md` shows them."""
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "hooks.md").read_text()
     shown = {kind: re.findall(rf"^```{kind}\n(.*?)^```", page, re.M | re.S) for kind in ("sh", "json", "toml")}
-    (program.work / "guard.sh").write_text(shown["sh"][0])
-    (program.work / "guard.sh").chmod(0o755)
+    guard = program.home / ".lmx" / "guard.sh"
+    guard.parent.mkdir()
+    guard.write_text(shown["sh"][0])
+    guard.chmod(0o755)
     push = {"actions": ["shell: true git push --force"]}
     with serve(program, push, MAKE, DONE) as model:
         program.ask(
