@@ -38,7 +38,7 @@ async def start(
         await registry.await_done(session_id, id, wait_ms)
     snapshot = registry.read(session_id, id, _limit(context))
     how = f'; task_id "{id}" shows what it writes, with wait_ms waits for its end, with cancel stops it'
-    yield _result(snapshot, [f"[started in the background{how if snapshot.running else ''}]"])
+    yield _result(snapshot, [f"[started in the background{how if snapshot.running else ''}]"], news(context))
 
 
 async def look(id: str, context: ToolContext, *, wait_ms: float, asked_ms: float, cancel: bool) -> Result:
@@ -50,7 +50,7 @@ async def look(id: str, context: ToolContext, *, wait_ms: float, asked_ms: float
             await registry.cancel(session_id, id)
         elif wait_ms and (await registry.await_done(session_id, id, wait_ms)).running and wait_ms < asked_ms:
             notes = [f"[waited {wait_ms:,.0f} ms: the session allows a call no more than this]"]
-        return _result(registry.read(session_id, id, _limit(context)), notes)
+        return _result(registry.read(session_id, id, _limit(context)), notes, news(context))
     except UnknownTask as error:
         raise ToolError(f"{str(error)[0].upper()}{str(error)[1:]}. {_known(registry, session_id)}") from None
 
@@ -83,7 +83,7 @@ def _limit(context: ToolContext) -> int:
     return max(_NOTES_BYTES, context.tool_output_bytes - _NOTES_BYTES)
 
 
-def _result(snapshot: Snapshot, notes: list[str]) -> Result:
+def _result(snapshot: Snapshot, notes: list[str], others: list[str]) -> Result:
     output = snapshot.output.rstrip("\n")
     said = [output] if output.strip() else []
     typed: dict[str, Any] = msgspec.to_builtins(snapshot)
@@ -91,7 +91,8 @@ def _result(snapshot: Snapshot, notes: list[str]) -> Result:
         del typed[unsaid]
     typed["task_id"], typed["command"] = typed.pop("id"), _name(snapshot.command)  # whole, every poll would repeat it
     typed = {name: value for name, value in typed.items() if value is not None and value != []}
-    return Result(model_text="\n".join([*said, *notes, *_status(snapshot, silent=not said)]), structured_content=typed)
+    lines = [*said, *notes, *_status(snapshot, silent=not said), *others]
+    return Result(model_text="\n".join(lines), structured_content=typed)
 
 
 def _status(snapshot: Snapshot, *, silent: bool) -> Iterator[str]:

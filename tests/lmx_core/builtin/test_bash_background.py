@@ -245,6 +245,16 @@ async def test_the_end_of_a_background_command_is_told_with_the_next_one_and_onc
         assert "down" in (await m.bash(task_id=id)).text
 
 
+async def test_the_end_of_one_is_told_with_a_look_at_another(tmp_path):
+    async with model(tmp_path) as m:
+        quiet, dead = await m.start("sleep 300"), await m.start("sleep 0.3; exit 7")
+        while m.runtime.background.poll(m.session.id, dead).running:
+            await asyncio.sleep(0.005)
+        told = (await m.bash(task_id=quiet)).text
+        assert f"[{quiet} is running" in told and f"[the background command {dead} " in told and "status 7" in told
+        assert dead not in (await m.bash(task_id=quiet)).text
+
+
 async def test_an_end_the_model_has_read_is_not_told_again(tmp_path):
     async with model(tmp_path) as m:
         id = await m.start("true")
