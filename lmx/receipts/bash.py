@@ -79,12 +79,19 @@ _NOTES = re.compile(
 )
 
 
+_NEWS = re.compile(r"(?:\A|\n)\[the background command [^\n]*\]\s*\Z")
+"""That another one has ended, which stands behind the notes and is worth seeing."""
+
+
 def _said(result: Result) -> str:
-    """The output without the tool's own note on its end, which is told in words of ours."""
+    """The output without the tool's own notes on its end, which are told in words of ours, and with what it has to say of others."""
     text = str(result.get("output") or "")
-    while match := _NOTES.search(text):
+    news: list[str] = []
+    while match := _NOTES.search(text) or _NEWS.search(text):
+        if match.re is _NEWS:
+            news.insert(0, match[0].strip())
         text = text[: match.start()]
-    return text
+    return "\n".join([text, *news])
 
 
 def _ending(result: Result) -> str:

@@ -256,6 +256,13 @@ def test_a_background_command_that_is_started_names_its_task():
     assert rows_of(*died) == ["✓ Started serve", "  └ no port", "  └ exit 3"]
 
 
+def test_news_of_another_background_command_are_shown_and_the_notes_before_them_are_not():
+    news = "[the background command bg-1 (make [all]) has exited with status 2]"
+    call, payload = background("running", "ready", "[started in the background]", command="serve", background=True)
+    payload["output"] += f"\n{news}"
+    assert rows_of(call, payload)[1:3] == ["  └ ready", f"    {news}"]
+
+
 def test_a_look_at_a_background_command_is_told_as_looking_and_a_stop_as_that():
     call, payload = background("running", "a line", task_id="bg-0123abcd")
     assert TOLD.explored(call) == "bash bg-0123abcd" and TOLD.found(call, payload) == "(runs 1m)"
