@@ -117,6 +117,7 @@ def layout(
     `sockets`: where others listen.
     """
     roots = outermost([root, *writable_roots(policy, environ)])
+    kept = [root, *_existing(policy_writable(policy))]
     hidden = hidden_paths(policy)
     files = tuple(path for path in hidden if not os.path.isdir(path))  # noqa: PTH112 - hot
     directories = tuple(path for path in hidden if path not in files)
@@ -132,7 +133,7 @@ def layout(
         writable=roots,
         hidden_directories=directories,
         hidden_files=files,
-        pinned=pins(roots, [root, *_existing(policy_writable(policy)), *hidden, *doors]),
+        pinned=pins(roots, [*(f"{path}/." for path in kept), *hidden, *doors]),  # what is hidden is a mount of its own
         doors=tuple(doors),
         sealed=sealed,
         opened=tuple(path for path in opened if os.path.exists(path)),  # noqa: PTH110 - hot

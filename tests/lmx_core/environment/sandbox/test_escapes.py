@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from support.confined import confined
 
+from lmx_core import LocalEnvironment, Sandbox
 from lmx_core.environment.base import Exit, Failed
 from lmx_core.environment.sandbox import bwrap
 
@@ -134,14 +135,16 @@ async def test_what_is_hidden_is_not_moved_to_where_it_is_not(ground: Ground, wi
     assert (ground.SECRET in said) is not wall
 
 
-async def test_the_working_directory_is_not_swapped_for_a_link(ground: Ground, without: Without) -> None:
+@pytest.mark.parametrize("above", [False, True], ids=["itself", "the directory above"])
+async def test_the_working_directory_is_not_swapped_for_a_link(ground: Ground, without: Without, above: bool) -> None:
     """It is in a temporary directory that commands may write to; without the pins the swap succeeds and is refused then."""
-    swap = f"cd {ground.work.parent}/..; mv {ground.work.parent} gone; mkdir {ground.work.parent}; "
-    swap += f"ln -s {ground.outside} {ground.work}"
-    environment = ground.sandbox()
+    moved = ground.work.parent if above else ground.work
+    swap = f"cd /; mv {moved} {moved.parent}/gone; mkdir -p {ground.work.parent}; ln -s {ground.outside} {ground.work}"
+    environment = Sandbox.new(inner=LocalEnvironment(environ=ground.environ()))
     said, _ = await ground.run(environment, swap)
     assert ground.work.is_dir() and not ground.work.is_symlink() and "busy" in said.lower(), said
-    pins = [str(path) for path in ground.work.parents if path not in (Path("/"), Path("/tmp"))]
+    (ground.work / ground.outside.name).unlink(missing_ok=True)
+    pins = [str(path) for path in (ground.work, *ground.work.parents) if path not in (Path("/"), Path("/tmp"))]
     without(*[f"--bind-try {path} {path}" for path in pins])
     await ground.run(environment, swap)
     assert ground.work.is_symlink()
