@@ -41,7 +41,6 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     factory.notices += settings.notices
     factory.named()  # a model that does not parse is told here, where run tells it too (C1-22)
     factory.load()  # so is an extension that cannot be loaded (C10-21)
-    _ = factory.environment  # and a sandbox that does not work here: never on the screen (cli.md 6)
     return asyncio.run(show(ScreenHost(line, factory)))
 
 
@@ -76,7 +75,7 @@ class ScreenHost:
         self.version = __version__
         self.cwd = factory.cwd
         self.permission, self.rules = factory.permission, factory.settings.rules
-        self.sandbox = sandbox.told(factory.environment)
+        self.sandbox = sandbox.told(factory.environment)  # one that does not work here is told before the screen opens
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"
