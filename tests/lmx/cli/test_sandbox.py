@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.confined import beside_temporary_files, confined
+from support.confined import CONFINES, beside_temporary_files, confined
 from support.program import Program, serve
+
+from lmx_core import Sandbox
 
 
 @confined
@@ -74,6 +76,51 @@ def test_lmxs_own_files_are_hidden_wherever_they_are(program: Program) -> None:
     told = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["type"] == "tool_result"]
     assert "end" in str(told) and "an earlier prompt" not in str(told) and "a-key-in-a-file" not in str(told)
     assert "session_started" not in str(told) and "mock-model" not in str(told)
+
+
+@confined
+def test_searches_pass_over_what_is_hidden(program: Program) -> None:
+    """cli.md 6: what searches run is confined too; they find the rest."""
+    for name in ("notes", "src"):
+        (program.work / name).mkdir()
+        (program.work / name / "a.txt").write_text(f"needle in {name}")
+    config = written(program, f'[sandbox]\nenabled = true\nhidden = ["{program.work}/notes"]\n')
+    searches = [{"tool": "grep", "args": {"pattern": "needle"}}, {"tool": "glob", "args": {"pattern": "**/*.txt"}}]
+    with serve(program, {"actions": searches}, {"text": "done"}) as model:
+        done = program.ask(model, "run", "go", "--config", config)
+    assert done.returncode == 0 and "needle in src" in results(program), done.stderr
+    assert "needle in notes" not in results(program) and "notes/a.txt" not in results(program)
+
+
+@confined
+def test_c12_17_a_server_in_the_background_is_reached_by_the_next_call(program: Program) -> None:
+    """C12-17: through the tools, and gone when lmx is."""
+    serve_it = f"{sys.executable} -m http.server 8765 --bind 127.0.0.1 --directory {program.work}"
+    (program.work / "page").write_text("the page itself")
+    ask = f"for i in $(seq 100); do {sys.executable} -I -S -c 'import urllib.request as u;"
+    ask += 'print(u.urlopen("http://127.0.0.1:8765/page").read())\' 2> /dev/null && break; done'
+    start = {"tool": "bash", "args": {"command": serve_it, "background": True}}
+    turns = [{"actions": [start]}, {"actions": [{"tool": "bash", "args": {"command": ask}}]}, {"text": "done"}]
+    with serve(program, *turns) as model:
+        done = program.ask(model, "run", "go", "--sandbox", "--permission-mode", "auto")
+    assert done.returncode == 0 and "the page itself" in results(program), results(program)
+
+
+def test_help_says_what_is_hidden_and_what_is_not_covered(program: Program) -> None:
+    """cli.md 1.12, 6: from the lists the sandbox itself works with."""
+    told = " ".join(program.run("help", "sandbox").stdout.split())
+    assert all(path in told for path in (*Sandbox.default_hidden(), *Sandbox.default_writable()))
+    assert all(words in told for words in ("hooks", "MCP servers", "web tools", ".git/config", ".git/hooks"))
+
+
+@pytest.mark.parametrize(("flags", "on"), [([], False), (["--no-sandbox"], False), (["--sandbox"], True)])
+def test_explain_says_whether_it_is_on(program: Program, flags: list[str], on: bool) -> None:
+    """cli.md 1.7: and where a session could not start with it, so does explain not."""
+    done = program.run("explain", *flags)
+    if on and not CONFINES:
+        assert done.returncode == 1
+    else:
+        assert json.loads(done.stdout)["permissions"]["sandbox"] is on
 
 
 @pytest.mark.parametrize("value", ["1", '"yes"', "{}", "{ enabled = 1 }", "{ enabled = true, hosts = [] }",
