@@ -43,7 +43,7 @@ def missing(program: str) -> str:
 
 def forbidden(said: str, read: Callable[[str], str | None]) -> str:
     """Why namespaces could not be made. `said` is what the tool wrote, `read` gives the text of a file or None."""
-    first = next((line for line in said.split("\n") if line.strip()), "it gave no reason")[:300]
+    first = next((line for line in said.split("\n") if line.strip()), "it gave no reason").removeprefix("bwrap: ")[:300]
     for file, value, setting in SWITCHES:
         if (read(file) or "").strip() == value:
             return (

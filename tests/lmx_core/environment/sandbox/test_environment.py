@@ -308,6 +308,20 @@ async def test_en_8_a_kernel_that_allows_none_is_a_refusal(monkeypatch: pytest.M
     assert NO_NAMESPACE in str(told.value) and "\n" not in str(told.value)
 
 
+@confined
+async def test_c10_20_a_kernel_that_really_allows_none(tmp_path: Path) -> None:
+    """C10-20: inside a namespace that may have no others, as the real bubblewrap meets it."""
+    code = "from lmx_core import Sandbox; Sandbox.new()"
+    script = f"echo 0 > /proc/sys/user/max_user_namespaces && exec {shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+    done = subprocess.run(
+        ["unshare", "-Ur", "sh", "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
+    if "SandboxUnavailable" not in done.stderr and "unshare" in done.stderr:
+        pytest.skip("this user may not make the namespace to try it in")
+    assert done.returncode == 1 and "SandboxUnavailable" in done.stderr
+    assert "sysctl -w user.max_user_namespaces" in done.stderr and "bwrap: bwrap" not in done.stderr
+
+
 @pytest.mark.parametrize(("file", "value", "setting"), probe.SWITCHES)
 async def test_c10_20_the_kernels_setting_is_named(file: str, value: str, setting: str) -> None:
     """C10-20: each system has its own."""
