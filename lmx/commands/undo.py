@@ -41,7 +41,7 @@ class Undo(_PutsBack):
 
 class Rewind(_PutsBack):
     name = "rewind"
-    summary = "as /undo, for the last N turns at once; the conversation stays"
+    summary = "show or put back the files of the last N turns; the conversation stays"
     hint = "N [yes] [--force]"
     action, counts = "rewind", True
 
