@@ -179,6 +179,10 @@ PROCESSES = {
 async def test_processes_of_others_are_not_there(
     ground: Ground, without: Without, neighbour: subprocess.Popen[bytes], way: str, wall: bool
 ) -> None:
+    if not wall and os.geteuid() != 0 and way != "a signal":
+        pytest.skip(
+            "whoever is not root stands behind a second wall: processes of another user namespace are not looked into"
+        )
     if not wall:
         without("--unshare-pid", "--proc /proc --remount-ro /proc=>--bind /proc /proc")
         without("--disable-userns", "--unshare-user", "--cap-drop ALL")  # it looks from where the person is
