@@ -25,6 +25,9 @@ from lmx_core.checkpoints.files import Change, private_directory
 
 _HEAD = struct.Struct(">II")
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What file systems without locks answer; there two at once are not kept apart."""
+
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -134,12 +137,23 @@ def _cut_off_a_torn_end(fd: int) -> None:
 
 
 def read(places: Places) -> list[Record]:
-    """Every whole record; [] where the session has changed nothing. Raises OSError."""
+    """Every whole record; [] where the session has changed nothing. Raises OSError.
+
+    A record of a kind that this lmx does not know, because a newer one wrote it, is passed over.
+    """
     try:
         data = places.journal.read_bytes()
     except FileNotFoundError:
         return []
-    return [_decoder.decode(body) for body in _bodies(data)]
+    found = (_decoded(body) for body in _bodies(data))
+    return [record for record in found if record is not None]
+
+
+def _decoded(body: bytes) -> Record | None:
+    try:
+        return _decoder.decode(body)
+    except msgspec.DecodeError:
+        return None
 
 
 def _bodies(data: bytes) -> Iterator[bytes]:
@@ -176,6 +190,8 @@ def lock(places: Places, wait_s: float) -> Callable[[], None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            if error.errno in _NO_LOCKS:
+                break
             if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() > end:
                 os.close(fd)
                 if error.errno in (errno.EAGAIN, errno.EACCES):
@@ -183,7 +199,8 @@ def lock(places: Places, wait_s: float) -> Callable[[], None]:
                 raise
             time.sleep(0.02)
         else:
-            return lambda: os.close(fd)
+            break
+    return lambda: os.close(fd)
 
 
 # --- what the records mean ----------------------------------------------------------------------------------------------
@@ -225,8 +242,9 @@ class History(msgspec.Struct, kw_only=True):
     cut_short: PutBack | None = None
     untold: list[PutBack] = []
 
-    def turn(self, number: int) -> Story:
-        return next(turn for turn in self.turns if turn.number == number)
+    def numbered(self, numbers: list[int]) -> list[Story]:
+        """The turns of these numbers, the newest first."""
+        return [turn for turn in reversed(self.turns) if turn.number in numbers]
 
     def undoable(self) -> list[Story]:
         """The turns that are not undone, the newest first."""
@@ -274,8 +292,8 @@ def _put_back(told: History, record: PutBack) -> None:
     told.cut_short = None
     told.untold.append(record)
     again = record.action == "redo"
-    for number in record.turns:
-        told.turn(number).undone = not again
+    for turn in told.numbered(record.turns):
+        turn.undone = not again
     if not again:
         told.redo.append(record)
     elif told.redo:

@@ -88,7 +88,7 @@ class Undo:
         told = self._read()
         last = told.redo[-1] if told.redo else None
         if force and last is not None and any(part.left for part in last.parts):
-            turns = [told.turn(number) for number in last.turns]
+            turns = told.numbered(last.turns)
             left = {(part.root, path) for part in last.parts for path in part.left}
             chains = {place: chain for place, chain in chains_of(turns).items() if place in left}
         else:
@@ -106,7 +106,7 @@ class Undo:
         chains: Chains = {
             (part.root, item.path): [(item.before, item.after, False)] for part in last.parts for item in part.changes
         }
-        return self._carry_out("redo", told, [told.turn(n) for n in last.turns], chains, force, preview)
+        return self._carry_out("redo", told, told.numbered(last.turns), chains, force, preview)
 
     def _carry_out(
         self, action: Action, told: History, turns: list[Story], chains: Chains, force: bool, preview: bool

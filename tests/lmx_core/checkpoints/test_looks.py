@@ -127,3 +127,51 @@ def test_two_commands_at_once(tmp_path: Path) -> None:
             (session.work / "b").write_text("2")
         (session.work / "b").write_text("3")
     assert session.undo.undo().whole and session.picture() == before
+
+
+def test_a_file_system_that_does_not_tell_letter_case_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file renamed from `a.txt` to `A.TXT` is not there under its old name, whatever `lstat` says."""
+    session = Session(tmp_path)
+    (session.work / "a.txt").write_text("x")
+    session.turn()
+    session.shell("mv a.txt A.TXT")
+    real = os.stat
+
+    def stat(path, *args, dir_fd=None, **options):
+        if dir_fd is not None:
+            there = {name.lower(): name for name in os.listdir(dir_fd)}
+            path = os.fsencode(there.get(os.fsdecode(path).lower(), os.fsdecode(path)))
+        return real(path, *args, dir_fd=dir_fd, **options)
+
+    monkeypatch.setattr(files.os, "stat", stat)
+    report = session.undo.undo()
+    assert report.whole and report.restored == ["a.txt"] and report.deleted == ["A.TXT"]
+    assert os.listdir(session.work) == ["a.txt"]
+
+
+def test_records_of_a_newer_lmx_are_passed_over(tmp_path: Path) -> None:
+    import struct
+    import zlib
+
+    import msgspec
+
+    session = Session(tmp_path)
+    session.turn()
+    session.shell("echo x > x")
+    body = msgspec.msgpack.encode({"type": "from the future", "x": 1})
+    with (session.store / "sessions" / "s1" / "journal").open("ab") as file:
+        file.write(struct.pack(">II", len(body), zlib.crc32(body)) + body)
+    session.turn()
+    session.shell("echo y > y")
+    assert session.undo.undo().deleted == ["y"] and session.undo.undo().deleted == ["x"]
+
+
+def test_a_file_system_without_locks_is_put_up_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    session = Session(tmp_path)
+    session.turn()
+    session.shell("echo x > x")
+    assert session.undo.undo().deleted == ["x"]
