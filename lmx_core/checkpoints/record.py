@@ -58,7 +58,7 @@ class Recorder:
         self._closing: list[threading.Thread] = []
         self._open: dict[str, Opened] = {}
         self._release: Callable[[], None] | None = None
-        self._heads: dict[str, str | None] = {}
+        self._git_before: dict[str, tuple[str | None, frozenset[bytes] | None]] = {}
         self._seen: Entries | None = None
         self._stored, self._recovered, self._warming = False, False, False
         self._left_out = LeftOut()
@@ -125,7 +125,7 @@ class Recorder:
                 self._let_go()
                 return lambda: None
             self._open[call] = opened
-            self._heads[call] = self._head()
+            self._git_before[call] = self._head(), self._tree.tracked
         return lambda: self._end(opened)
 
     def wait(self, seconds: float) -> bool:
@@ -205,15 +205,14 @@ class Recorder:
             return
 
     def _closed(self, opened: Opened) -> Closed:
-        notes = self._moved(opened.call)
         if not opened.command:
-            return Closed(call=opened.call, changes=self._changed(opened), notes=notes)
+            return Closed(call=opened.call, changes=self._changed(opened), notes=self._moved(opened.call))
         try:
             changes = self._changed_all()
         except trees.TooLarge:
             self.unrecordable = _TOO_LARGE
-            return Closed(call=opened.call, notes=[*notes, f"{_named(opened.what)}: {_TOO_LARGE}"])
-        return Closed(call=opened.call, changes=changes, notes=[*notes, *self._left_out_notes()])
+            return Closed(call=opened.call, notes=[*self._moved(opened.call), f"{_named(opened.what)}: {_TOO_LARGE}"])
+        return Closed(call=opened.call, changes=changes, notes=[*self._moved(opened.call), *self._left_out_notes()])
 
     def _changed(self, opened: Opened) -> list[Change]:
         with self._contents.writer() as kept:
@@ -299,10 +298,14 @@ class Recorder:
         return None if self._repository is None else git.revision(self._repository)
 
     def _moved(self, call: str) -> list[str]:
-        before, now = self._heads.pop(call, None), self._head()
-        if before == now:
-            return []
-        return [f"the commit that is checked out is another one ({_short(before)} before, {_short(now)} now)"]
+        """What a call did to the repository, which an undo leaves as it is."""
+        head, tracked = self._git_before.pop(call, (None, None))
+        said = []
+        if head != (now := self._head()):
+            said.append(f"the commit that is checked out is another one ({_short(head)} before, {_short(now)} now)")
+        elif tracked is not None and tracked != self._tree.tracked:
+            said.append("the index of git was changed (files added, removed or renamed in it) and stays so")
+        return said
 
     def _left_out_notes(self) -> list[str]:
         left = self._left_out

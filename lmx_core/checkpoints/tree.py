@@ -91,7 +91,7 @@ def root_of(cwd: Path) -> tuple[Path, git.Repository | None]:
 
 
 class Tree:
-    """Looks at one tree, again and again. One thread at a time.
+    """Looks at one tree, again and again. One thread at a time. `tracked` is what the index had at the newest look, if known.
 
     `avoid` are directories that are not looked at wherever they are: where lmx itself writes.
     """
@@ -107,7 +107,7 @@ class Tree:
         self.root, self.repository = os.fsencode(root), repository
         self._max_file_bytes = max_file_bytes
         self._avoid = {os.fsencode(os.path.realpath(path)) for path in avoid}
-        self._tracked: frozenset[bytes] | None = None
+        self.tracked: frozenset[bytes] | None = None
         self._tracked_folders: frozenset[bytes] = frozenset()
         self._index: tuple[int, int, int] | None = None
         self._judged: dict[bytes, tuple[int, dict[bytes, bool]]] = {}
@@ -133,9 +133,9 @@ class Tree:
         except OSError:
             now = (0, 0, 0)
         if now != self._index:
-            self._index, self._tracked = now, git.tracked(self.repository)
+            self._index, self.tracked = now, git.tracked(self.repository)
             folders: set[bytes] = set()
-            for path in self._tracked or ():
+            for path in self.tracked or ():
                 while (path := path.rpartition(b"/")[0]) and path not in folders:
                     folders.add(path)
             self._tracked_folders = frozenset(folders)
@@ -145,7 +145,7 @@ class Tree:
         """Whether git would ignore it; a tracked file never, nor a folder that holds one."""
         if folder and path in self._tracked_folders:
             return False
-        if not folder and self._tracked is not None and path in self._tracked:
+        if not folder and self.tracked is not None and path in self.tracked:
             return False
         return rules.ignore(path, folder=folder)
 

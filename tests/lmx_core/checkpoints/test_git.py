@@ -203,6 +203,22 @@ def test_ck_4_a_commit_stays_a_commit_and_is_said(tmp_path: Path) -> None:
     assert (session.work / "a.txt").read_text() != "3\n"
 
 
+def test_ck_4_the_index_stays_as_it_is_and_that_is_said(tmp_path: Path) -> None:
+    """CK-4: what a command staged stays staged; a `git status` in between is nothing to speak of."""
+    session = Session(tmp_path)
+    plain(tmp_path, session.work)
+    session.again()
+    session.turn()
+    with session.command("git status"):
+        run(session.work, "touch src/b.txt; git status")
+    assert session.undo.undo(preview=True).not_undone == []
+    with session.command("git rm"):
+        run(session.work, "git rm -q src/b.txt")
+    report = session.undo.undo()
+    assert report.restored == ["src", "src/b.txt"] and any("index of git" in said for said in report.not_undone)
+    assert "src/b.txt" not in run(session.work, "git ls-files")
+
+
 def test_what_an_ignore_rule_uncovers_is_not_new(tmp_path: Path) -> None:
     """A command that takes a rule away must not make an undo delete what the rule had covered, and the other way round."""
     session = Session(tmp_path)
