@@ -14,7 +14,6 @@ from typing import Any
 
 from lmx_core.clock import Clock
 from lmx_core.harness.harness import Harness
-from lmx_core.hooks import unmatched
 from lmx_core.hooks.base import Hook
 from lmx_core.workspace.files import Skipped, read_inside, repository_root
 
@@ -70,16 +69,15 @@ class CommandHooks:
 
     def _unmatched(self, harness: Harness) -> list[str]:
         """Sentences about matchers that are probably mistyped: a guard of such a name never runs."""
+        from lmx_core.hooks import config
         from lmx_core.hooks.dialect import NAMES
 
         own = harness.update_tools(lambda tools: tools).tools or ()
-        names = [tool.name for tool in [*own, *(harness.host_tools or ())]]
-        elsewhere = {
-            name.casefold() for name in (*_ELSEWHERE, *NAMES, *(tool for tools in NAMES.values() for tool in tools))
-        }
-        found = unmatched(self.hooks, names)
-        odd = [name for name in found if name.casefold() not in elsewhere and "__" not in name]
-        return [f"hooks: the matcher {name!r} is the name of no tool here, so it never matches" for name in odd]
+        here = [tool.name for tool in [*own, *(harness.host_tools or ())]]
+        known = [*here, *(tool for tools in NAMES.values() for tool in tools), *_ELSEWHERE]
+        found = [*config.unmatched(self.hooks, known), *config.idle(self.hooks, known)]
+        odd = [matcher for matcher in found if "__" not in matcher]  # servers may connect later
+        return [f"hooks: the matcher {matcher!r} matches no tool, so its hooks never run" for matcher in odd]
 
 
 def not_run(cwd: Path, named: Iterable[str | Path], home: Path) -> list[str]:

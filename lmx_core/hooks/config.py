@@ -79,10 +79,20 @@ def load(
 def unmatched(hooks: Iterable[Hook], tools: Iterable[str]) -> list[str]:
     """The names in matchers of command hooks that mean none of these tools, each once (CH-6)."""
     known = {name.casefold() for tool in tools for name in dialect.tool_names(tool)}
-    commands = [hook.command for _, hook in hooks if isinstance(hook, CommandHook)]
-    matchers = [command.matcher for command in commands if command.event.matched == "the tool"]
-    names = (name for matcher in matchers for name in dialect.plain_names(matcher))
+    names = (name for matcher in _of_tools(hooks) for name in dialect.plain_names(matcher))
     return [name for name in dict.fromkeys(names) if name.casefold().removeprefix("mcp__") not in known]
+
+
+def idle(hooks: Iterable[Hook], tools: Iterable[str]) -> list[str]:
+    """The matchers of command hooks that are regular expressions and match none of these tools, each once."""
+    names = [name for tool in tools for name in dialect.tool_names(tool)]
+    expressions = (matcher for matcher in _of_tools(hooks) if not dialect.is_plain(matcher))
+    return [matcher for matcher in dict.fromkeys(expressions) if not dialect.matches(matcher, names)]
+
+
+def _of_tools(hooks: Iterable[Hook]) -> list[str]:
+    commands = [hook.command for _, hook in hooks if isinstance(hook, CommandHook)]
+    return [command.matcher for command in commands if command.event.matched == "the tool"]
 
 
 def _document(path: Path) -> Any:

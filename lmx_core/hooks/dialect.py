@@ -126,6 +126,11 @@ def matches(matcher: str, names: Iterable[str]) -> bool:
     return not plain or any(name.casefold() in folded for name in plain)
 
 
+def is_plain(matcher: str) -> bool:
+    """Whether a matcher means everything or lists names: no regular expression."""
+    return _plain(matcher) is not None
+
+
 def plain_names(matcher: str) -> tuple[str, ...]:
     """The names a matcher lists; none for one that means everything, or that is a regular expression."""
     return _plain(matcher) or ()

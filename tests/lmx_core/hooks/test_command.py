@@ -171,8 +171,10 @@ def test_ch_7_the_environment_is_scrubbed_and_the_hooks_own_variables_win(contex
     line = 'echo "$API_KEY|$PLAIN|$CLAUDE_PROJECT_DIR|$OWN_TOKEN" > seen'
     ask(hook("PreToolUse", line, claude=True, env={"OWN_TOKEN": "kept", "PLAIN": "mine"}), BASH, context)
     assert (context.cwd / "seen").read_text() == f"|mine|{context.cwd}|kept\n"
-    ask(hook("preToolUse", line, env={"CLAUDE_PROJECT_DIR": "own"}), BASH, context)
+    ask(hook("PreToolUse", line, claude=True, env={"CLAUDE_PROJECT_DIR": "own"}), BASH, context)
     assert (context.cwd / "seen").read_text() == "|seen|own|\n"
+    ask(hook("preToolUse", line), BASH, context)
+    assert (context.cwd / "seen").read_text() == "|seen||\n"
 
 
 def test_ch_7_an_environment_that_tells_no_policy_counts_as_scrubbing(
@@ -316,8 +318,8 @@ def test_an_mcp_tool_is_matched_under_the_name_of_the_other_format(context: Hook
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
-MARK = "600.31337"
-"""Part of the command line of what must not survive."""
+MARK = f"600.{os.getpid()}"
+"""Part of the command line of what must not survive; another run of these tests has another."""
 
 BROKEN = [
     pytest.param(f"cat > /dev/null; sleep {MARK}", "did not end within", id="a-hangs"),

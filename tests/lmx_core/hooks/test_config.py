@@ -219,6 +219,15 @@ def test_ch_6_matchers_that_name_no_tool_are_listed() -> None:
     assert hooks.unmatched(loaded, ["bash", "write", "git__push"]) == ["Wrote", "mcp__git__gone"]
 
 
+def test_an_expression_that_matches_no_tool_is_listed() -> None:
+    """A rule written where a matcher belongs is an expression that matches nothing: a guard that never runs."""
+    groups = [
+        {"matcher": matcher, "hooks": [{"command": "x"}]}
+        for matcher in ("Bash(git:*)", "^bash$", "Wrote", "*", "mcp.*")
+    ]
+    assert config.idle(config.load(ours(preToolUse=groups)).hooks, ["bash"]) == ["Bash(git:*)", "mcp.*"]
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(

@@ -62,6 +62,8 @@ def test_ch_1_every_event_has_its_point_and_its_other_names() -> None:
         ("web_.*", "web_search", True),
         ("^Ba", "bash", True),
         ("^ash", "bash", False),
+        ("^EDIT$", "edit", True),
+        ("^bash.?$", "BASH", True),
         (".*", "anything", True),
         ("Edit,Write", "edit", False),
         ("(", "edit", False),

@@ -64,11 +64,12 @@ async def test_an_approval_of_a_hook_runs_what_a_rule_would_ask_about(tmp_path: 
 
 async def test_the_extension_names_what_is_not_used_and_refuses_what_is_wrong(tmp_path: Path) -> None:
     """C4-20, CH-6: warnings, and matchers that name no tool, are notices; its description tells no command."""
-    said = CommandHooks(documents={"s.json": {"hooks": {"Elsewhere": [], "PreToolUse": [{"matcher": "Bsh|Task", "hooks": [
-        {"type": "command", "command": "sk-canary"}]}]}}})  # fmt: skip
+    matchers = ("Bash(git:*)", "Bsh|Task|mcp__x__y")
+    groups = [{"matcher": matcher, "hooks": [{"type": "command", "command": "sk-canary"}]} for matcher in matchers]
+    said = CommandHooks(documents={"s.json": {"hooks": {"Elsewhere": [], "PreToolUse": groups}}})
     made = assemble(Harness(), [said])
-    assert [notice.partition(":")[0] for notice in made.notices] == ["s.json", "hooks"]
-    assert "Bsh" in made.notices[1] and "Task" not in made.notices[1]
+    assert [notice.partition(":")[0] for notice in made.notices] == ["s.json", "hooks", "hooks"]
+    assert "'Bsh'" in made.notices[1] and "'Bash(git:*)'" in made.notices[2]
     assert "sk-canary" not in repr(made) + repr(made.applied) + "".join(made.notices)
     with pytest.raises(ConfigError, match=r"h: hooks\.x is no event"):
         CommandHooks(documents={"h": {"x": []}})
