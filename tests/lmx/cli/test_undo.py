@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,21 @@ def test_c2_6_a_run_says_on_stderr_that_commands_are_not_recorded(program: Progr
     with serve(program, bash("true"), bash("true"), {"text": "done"}) as model:
         done = program.ask(model, "--print", "go", *FULL, PYTHONPATH=str(tmp_path / "site"))
     assert done.returncode == 0 and done.stderr.count("undo covers file tools only here: ") == 1
+
+
+def test_what_a_killed_lmx_had_under_way_is_named_and_taken_back_by_force(program: Program) -> None:
+    """CK-4: kill -9 in the middle of a command; what was before is put back, what was under way is uncertain."""
+    (program.work / "a").write_text("one\n")
+    ran(program, bash("echo two > a"))
+    with serve(program, bash("echo three > a; sleep 60"), {"text": "never"}) as model:
+        running = program.start(program.line(model, "-c", "--print", "go on", *FULL))
+        end = time.monotonic() + 30
+        while (program.work / "a").read_text() != "three\n":
+            assert time.monotonic() < end and running.poll() is None
+            time.sleep(0.02)
+        running.kill()
+        running.communicate()
+    done = program.run("undo", "--yes")
+    assert done.returncode == 1 and "left alone: a (lmx did not see it change" in done.stdout
+    assert program.run("undo", "--yes", "--force").returncode == 0 and contents(program.work) == {"a": "two\n"}
+    assert program.run("undo", "--yes").returncode == 0 and contents(program.work) == {"a": "one\n"}
