@@ -81,13 +81,15 @@ class Part(msgspec.Struct, frozen=True, array_like=True):
 class PutBack(msgspec.Struct, tag="put_back", frozen=True, kw_only=True):
     """An undo or a redo: what it did, and the turns it took back or did again.
 
-    `done` False is written before it begins, with what it is going to do: if nothing follows, it was cut short.
+    `done` False is written before it begins, with what it is going to do: if nothing follows, it was cut short. `forced`: what
+    it left cannot be put back by force either.
     """
 
     action: str
     turns: list[int]
     parts: list[Part]
     done: bool = True
+    forced: bool = False
 
 
 Record = Turn | Opened | Closed | Noted | PutBack

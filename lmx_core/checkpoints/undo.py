@@ -87,7 +87,7 @@ class Undo:
     def _undo(self, action: Action, count: int, force: bool, preview: bool) -> Report:
         told = self._read()
         last = told.redo[-1] if told.redo else None
-        if force and last is not None and any(part.left for part in last.parts):
+        if force and last is not None and _leaves_something(last, action, count):
             turns = told.numbered(last.turns)
             left = {(part.root, path) for part in last.parts for path in part.left}
             chains = {place: chain for place, chain in chains_of(turns).items() if place in left}
@@ -129,7 +129,7 @@ class Undo:
             for plan in plans:
                 put(plan, partial(self._content, told))
             done = [Part(plan.root, _with_begun(begun.get(plan.root, {}), plan), plan.left()) for plan in plans]
-            journal.append(self._places, PutBack(action=action, turns=numbers, parts=done))
+            journal.append(self._places, PutBack(action=action, turns=numbers, parts=done, forced=force))
         for plan in plans:
             _tell(report, plan, roots[0])
         report.next = _next(self._read().undoable(), numbers if preview and action != "redo" else [])
@@ -172,6 +172,12 @@ class Undo:
         for root, keys in needed.items():
             (self._places.tree(root) / "seen").unlink(missing_ok=True)
             self._contents(root).keep_only(keys)
+
+
+def _leaves_something(last: PutBack, action: Action, count: int) -> bool:
+    """Whether force could put back more of what the undo before has left: then that is meant, and not the turn before it."""
+    again = action == "undo" or len(last.turns) == count
+    return again and not last.forced and any(part.left for part in last.parts)
 
 
 def _roots(records: Sequence[journal.Record]) -> set[bytes]:

@@ -390,3 +390,21 @@ def test_what_only_another_session_has_seen_stays(tmp_path: Path) -> None:
         one.undo.forget()
         (two.work / "a").write_text("second")
     assert two.undo.undo().whole and (two.work / "a").read_text() == "first"
+
+
+def test_force_finishes_an_undo_once_and_then_goes_on(tmp_path: Path) -> None:
+    """CK-4: what no force can put back does not hold up the turns before it; a rewind by force is as long as it says."""
+    session = Session(tmp_path, max_file_bytes=100)
+    (session.work / "big").write_bytes(b"x" * 101)
+    for number in (1, 2, 3):
+        session.turn()
+        session.shell(f"echo {number} >> big; echo {number} > small")
+    (session.work / "small").write_text("mine")
+    assert not session.undo.undo().whole
+    assert session.undo.undo(force=True).restored == ["small"] and (session.work / "small").read_text() == "2\n"
+    assert [turn.number for turn in session.undo.undo(force=True).turns] == [2]
+    (session.work / "small").write_text("mine")
+    assert [turn.number for turn in session.undo.undo().turns] == [1]
+    session.turn()
+    session.shell("echo 4 > small")
+    assert [turn.number for turn in session.undo.rewind(2, force=True).turns] == [4]
