@@ -153,7 +153,7 @@ async def test_files_of_a_patch_are_taken_one_by_one(tmp_path: Path) -> None:
 
 
 async def test_a_persons_text_is_what_is_written(tmp_path: Path) -> None:
-    """And the model, which has not read it, must read it before it replaces the file as a whole."""
+    """The model is told which hunks that makes of its own, and the approval keeps the text."""
     async with opened(tmp_path, *WRITING[0][:1], **WRITING[0][1]) as w:
         await asked(w)
         mine = BEFORE.replace("one", "eins") + "six\n"
@@ -162,7 +162,21 @@ async def test_a_persons_text_is_what_is_written(tmp_path: Path) -> None:
         assert result["metadata"]["hunks"] == {"accepted": [2], "refused": [], "edited": [1]}
         assert "number 1 was changed" in result["output"] and "-ONE\n+eins" in result["output"]
         assert w.of("approval")[1]["detail"] == {"text": mine}
-        assert not [path for path in await w.session.files() if path.endswith("/a")]
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [(Allow(), "ok"), (Allow(text="mine\n"), "error")])
+async def test_what_a_person_wrote_is_read_before_it_is_replaced(tmp_path: Path, answer: Allow, outcome: str) -> None:
+    """WR-1: a model knows what it wrote itself, and not what stands there instead."""
+    made, again = ({"path": "n", "content": text} for text in ("new\n", "newer\n"))
+    script = [tool_call("write", made, id="c1"), tool_call("write", again, id="c2"), complete("ok")]
+    options = {"tools": [REGISTRY["write"]], "cwd": tmp_path, "environment": LocalEnvironment()}
+    async with world(script, hooks=[("before_tool_call", asks)], **options) as w:
+        await asked(w)
+        await w.session.resolve_tool("c1", answer)
+        await w.until(lambda: len(w.of("approval")) == 3)
+        await w.session.resolve_tool("c2", Allow())
+        await w.until(lambda: len(w.of("tool_result")) == 2)
+        assert w.of("tool_result")[1]["outcome"] == outcome, w.of("tool_result")[1]["output"]
 
 
 async def test_texts_by_path(tmp_path: Path) -> None:
