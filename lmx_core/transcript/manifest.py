@@ -19,7 +19,7 @@ from lmx_core.entry import Entry, parse_time
 from lmx_core.errors import Failure
 from lmx_core.request import Request
 from lmx_core.transcript.audit import canonical, catalog_record, recordable, text_digest
-from lmx_core.transcript.replay import answers_request, requests
+from lmx_core.transcript.replay import requests, untold
 from lmx_core.usage import Usage
 
 SCHEMA_VERSION = 1
@@ -150,7 +150,7 @@ def _consumption(entries: Sequence[Entry], asked: int) -> dict[str, Any]:
     """Usage, cost and cache. A request nobody answered, or whose price nobody knows, makes the cost unknown (BU-5)."""
     told = [Usage.from_dict(entry.usage) for entry in entries if entry.usage is not None]
     total = Usage.sum(told)
-    completeness = _completeness(asked, sum(map(answers_request, entries)))
+    completeness = _completeness(asked, untold(entries))
     priced = completeness == "complete" and total.cost_usd is not None
     return {
         "usage": {
@@ -170,10 +170,10 @@ def _consumption(entries: Sequence[Entry], asked: int) -> dict[str, Any]:
     }
 
 
-def _completeness(asked: int, told: int) -> str:
+def _completeness(asked: int, untold: int) -> str:
     if asked == 0:
         return "not_applicable"
-    return "complete" if told >= asked else "partial" if told else "unknown"
+    return "complete" if untold == 0 else "partial" if untold < asked else "unknown"
 
 
 def _observations(entries: Sequence[Entry]) -> dict[str, Any]:

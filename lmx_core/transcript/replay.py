@@ -44,8 +44,20 @@ def requests(entries: Iterable[Entry]) -> list[Entry]:
 def spent(entries: Sequence[Entry]) -> Usage:
     """What these entries used, a host's own metering included. A request whose usage never came makes it unknown (BU-5)."""
     told = [Usage.from_dict(entry.usage) for entry in entries if entry.usage is not None]
-    untold = len(requests(entries)) - sum(1 for entry in entries if answers_request(entry))
-    return Usage.sum([*told, Usage()] if untold > 0 else told)
+    return Usage.sum([*told, Usage()] if untold(entries) > 0 else told)
+
+
+def untold(entries: Iterable[Entry]) -> int:
+    """How many requests nobody told the usage of, but for those that were turned away before any work and cost nothing."""
+    missing, waits = 0, False
+    for entry in entries:
+        if entry.type in ("request", "error") and entry.payload.get("unbilled") is True:
+            waits = False  # the request before it was turned away
+        if entry.type == "request":
+            missing, waits = missing + waits, True
+        elif answers_request(entry):
+            waits = False
+    return missing + waits
 
 
 def answers_request(entry: Entry) -> bool:

@@ -108,7 +108,7 @@ async def test_evt_11_one_manifest_a_prompt_before_the_end():
         found = w.of("run_evidence")
         assert [e.manifest for done in told for e in done.events if e.type == "run_evidence"] == found
         assert [manifest["outcome"] for manifest in found] == ["succeeded", "failed", "succeeded"]
-        assert [manifest["cost"]["usd"] for manifest in found] == [0.2, None, 0.1]
+        assert [manifest["cost"]["usd"] for manifest in found] == [0.2, 0.0, 0.1], "a refused key costs nothing"
         assert all(manifest["artifacts"] == artifacts for manifest in found)
         assert [id for manifest in found for id in manifest["requests"]] == [r["id"] for r in w.of("request")]
         for manifest in found:

@@ -12,6 +12,7 @@ from lmx_core.clock import deadline
 from lmx_core.providers.scripted import complete, context_limit, delayed, http_error, interrupted, tool_call
 from lmx_core.request import Done, Forecast, TextDelta, UsageReport
 from lmx_core.testing import collect, prompt
+from lmx_core.transcript.replay import spent
 
 pytestmark = pytest.mark.asyncio
 
@@ -138,8 +139,13 @@ async def test_ry_5_what_was_turned_away_cost_nothing(refusal):
         told = await prompt(w.session, "go")
         if told.stop_reason == "error":  # 404 is not worth another attempt
             assert w.of("error")[0]["unbilled"] is True and (await w.session.info()).spent_usd == 0
+            assert spent(told.entries).cost_usd == 0 == w.of("run_evidence")[0]["cost"]["usd"]
             told = await prompt(w.session, "again")
         assert told.stop_reason == "stop" and (await w.session.info()).spent_usd == 0.5
+        assert spent(told.entries).cost_usd == 0.5, "what a prompt's result says is what the session counts"
+        evidence = w.of("run_evidence")[-1]
+        assert evidence["cost"] == {"completeness": "complete", "usd": 0.5}
+        assert evidence["usage"]["completeness"] == "complete"
     async with world(resume=w, provider=priced([complete("more", usage=cost(0.1))]), max_cost_usd=1) as again:
         assert (await again.session.info()).spent_usd == 0.5
         assert (await prompt(again.session, "go")).stop_reason == "stop"
