@@ -25,8 +25,8 @@ class Permissions(Command):
 
     def check(self, argument: str) -> str | None:
         first, _, rest = argument.partition(" ")
-        if not argument or first in (*MODES, *SYNONYMS):
-            return words.PERMISSIONS_USAGE if rest else None
+        if argument in ("", *MODES, *SYNONYMS):  # `ask` alone is the mode, `ask RULE` a rule
+            return None
         if first not in (*VERBS, "forget", "explain") or not rest.strip():
             return words.PERMISSIONS_USAGE
         if first not in VERBS:
@@ -39,7 +39,7 @@ class Permissions(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         first, _, rest = argument.partition(" ")
-        if first in VERBS:
+        if first in VERBS and rest:
             rule, scope, for_ms = _rule(rest)
             await act.remember(rule, first, scope, for_ms)
             act.say(words.REMEMBERED.format(rule=rule, scope=words.remembered_for(scope, for_ms)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from lmx.commands import COMMANDS, Command
+from lmx_core.permissions import Handle, read_rules
 
 
 class Asked:
@@ -58,6 +60,22 @@ class Asked:
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         self.done.append(("sessions", everywhere))
         return self._sessions
+
+    def permissions(self):
+        return Handle("ask"), read_rules({"allow": ["Bash(a:*)"]}, "here:1")
+
+    def set_mode(self, mode: str) -> None:
+        self.done.append(("mode", mode))
+
+    def directory(self) -> Path:
+        return Path("/nonexistent")
+
+    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
+        self.done.append((verb, rule, scope, for_ms))
+
+    async def forget(self, rule: str) -> bool:
+        self.done.append(("forget", rule))
+        return rule == "Bash(a:*)"
 
     def keys(self) -> list[tuple[str, str]]:
         return [("Ctrl-X", "does x")]
@@ -119,3 +137,31 @@ def test_an_argument_too_many_is_a_sentence(name):
 def test_every_command_can_be_listed():
     names = [name for c in COMMANDS for name in (c.name, *c.aliases)]
     assert len(names) == len(set(names)) and all(c.summary and c.when for c in COMMANDS)
+
+
+PERMISSIONS = [
+    ("allow Bash(git log:*)", ("allow", "Bash(git log:*)", "project", None)),
+    ("deny Read(.env) session", ("deny", "Read(.env)", "session", None)),
+    ("ask Bash(git push:*) 2h", ("ask", "Bash(git push:*)", "project", 7_200_000)),
+    ("forget Bash(a:*)", ("forget", "Bash(a:*)")),
+    ("plan", ("mode", "plan")),
+]
+
+
+@pytest.mark.parametrize(("argument", "done"), PERMISSIONS)
+def test_c5_3_permissions_adds_forgets_and_switches(argument, done):
+    """C5-3: rules are listed, added and forgotten by /permissions."""
+    assert named("permissions").check(argument) is None
+    assert perform("permissions", argument)[0] == done
+
+
+def test_c5_3_permissions_lists_and_explains():
+    [(_, listed)] = perform("permissions")
+    assert listed.splitlines() == ["permission mode ask (default)", "allow  Bash(a:*)  here:1"]
+    [(_, explained)] = perform("permissions", "explain a b; c")
+    assert "allow Bash(a:*)  [here:1]" in explained and "no rule covers c" in explained
+
+
+@pytest.mark.parametrize("argument", ["yolo", "allow", "allow Bash(", "forget", "explain", "ask Bash(", "deny Todo(x)"])
+def test_permissions_says_what_is_wrong(argument):
+    assert named("permissions").check(argument)

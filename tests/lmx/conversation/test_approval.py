@@ -293,6 +293,49 @@ def test_apr_3_a_takes_the_suggestion():
     assert not talk.did(fx.SteerTurn)
 
 
+ANSWERS = [
+    ("a", ("Bash(make:*)", "project", None)),
+    ("A2", ("Bash(make test:*)", "project", None)),
+    ("always", ("Bash(make:*)", "project", None)),
+    ("a session", ("Bash(make:*)", "session", None)),
+    ("a2 2h", ("Bash(make test:*)", "project", 7_200_000)),
+    ("a Bash(make test:*)", ("Bash(make test:*)", "project", None)),
+    ("a Bash(make test x:*) 30m", ("Bash(make test x:*)", "project", 1_800_000)),
+    ("a mcp__server session", ("mcp__server", "session", None)),
+]
+
+
+@pytest.mark.parametrize(("line", "kept"), ANSWERS)
+def test_c5_2_an_answer_may_keep_a_rule(line, kept):
+    """C5-2: `a` runs it and remembers what was offered, `aN` the N-th, with a scope or a rule of the person's own."""
+    offers = [{"rule": rule, "label": f"from now on {rule}"} for rule in ("Bash(make:*)", "Bash(make test:*)")]
+    talk, _ = parked(permission={"mode": "ask", "reason": "bash can change anything", "suggestions": offers})
+    assert (
+        "a  from now on Bash(make:*) (remembered for this repository)" in talk.text()
+        and "a2  from now on" in talk.text()
+    )
+    paint(talk)
+    made = [effect for effect in talk.later(500).say(line) if isinstance(effect, fx.Resolve)]
+    assert [(e.verdict, e.mode, e.rule, e.scope, e.for_ms) for e in made] == [("allow", None, *kept)]
+
+
+@pytest.mark.parametrize(
+    "line", ["a better way is make", "a (b)", "all of it", "a1x", "a make", "allow it for a session"]
+)
+def test_c5_2_any_other_line_is_for_the_turn(line):
+    talk, _ = parked(permission={"mode": "ask", "suggestions": [{"rule": "Bash(make:*)", "label": "x"}]})
+    paint(talk)
+    made = talk.later(500).say(line)
+    assert resolved(made) == [] and any(isinstance(effect, fx.SteerTurn) for effect in made)
+
+
+def test_c5_2_a_rule_that_is_none_answers_nothing():
+    talk, _ = parked(permission={"mode": "ask", "suggestions": [{"rule": "Bash(make:*)", "label": "x"}]})
+    paint(talk)
+    made = talk.later(500).say("a Todo(x)")
+    assert resolved(made) == [] and any("takes nothing in brackets" in e.text for e in made if isinstance(e, fx.Flash))
+
+
 def test_apr_6_several_calls_are_numbered_and_answered_by_id():
     """APR-6: `1 of 3 waiting`, ids shown, one or all by command, all of them listed first."""
     talk = Talk()

@@ -6,6 +6,7 @@ import pytest
 from support.screen_host import FakeHost, Screen, screen
 from textual import events as textual_events
 
+from lmx_core.permissions import Handle, Remembered
 from lmx_core.providers.scripted import Delay, complete, tool_call
 
 pytestmark = pytest.mark.asyncio
@@ -129,6 +130,28 @@ async def test_a_takes_the_suggestion_and_the_mode_changes(tmp_path):
         await shown.say("a")
         await shown.until("both written")
         assert (tmp_path / "b.txt").exists() and "accept edits" in shown.rows()[-1]
+
+
+async def test_c5_2_a_keeps_the_rule_and_the_like_does_not_ask_again(tmp_path):
+    """C5-2, C5-3: the second call of the kind runs; the rule can be seen and taken back."""
+    calls = [tool_call("bash", {"command": f"touch {name}"}) for name in "ab"]
+    host = FakeHost(tmp_path, [*calls, complete("both made")])
+    host.permission = Handle("ask", store=Remembered(tmp_path / "state", tmp_path))
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        assert "Bash(touch:*)" in shown.text()
+        shown.later(500)
+        await shown.say("a")
+        await shown.until("both made")
+        assert (tmp_path / "b").exists() and "remembered for this repository: Bash(touch:*)" in shown.text()
+        await shown.say("/permissions")
+        await shown.until("permission mode ask")
+        await shown.say("/permissions forget Bash(touch:*)")
+        await shown.until("forgotten: Bash(touch:*)")
+        await shown.say("/permissions read_only")
+        await shown.until("read only")
+    assert host.permission.remembered == [] and host.permission.mode == "read_only"
 
 
 async def test_steering_and_taking_it_back(tmp_path):
