@@ -140,7 +140,7 @@ class LocalEnvironment:
         return place if isinstance(place, FileError) else await run_in_thread(files.delete, place)
 
     async def change_files(self, cwd: Path, changes: Sequence[FileChange]) -> Changed:
-        return await run_in_thread(together.change_files, cwd, changes)
+        return await run_in_thread(together.change_files, cwd, changes, self.locate)
 
     async def run(
         self,

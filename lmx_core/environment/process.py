@@ -213,7 +213,8 @@ class Child:
         end = self._loop.time() + ms / 1_000
         attempt = 0
         if self.collect() and self.signal(0):
-            await asyncio.sleep(_POLL_MS[0] / 1_000)  # most are about to be collected; looking through all processes costs more
+            # Most are about to be collected, and looking through all processes costs more than this wait.
+            await asyncio.sleep(_POLL_MS[0] / 1_000)
         while not self.gone():
             if self._loop.time() >= end:
                 return False

@@ -13,17 +13,24 @@ import stat
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 from lmx_core.environment import files
 from lmx_core.environment.base import Changed, FileChange, FileError
 from lmx_core.environment.confine import Place, file_error, locate, open_directory
 
 
-def change_files(cwd: Path, changes: Sequence[FileChange]) -> Changed:
-    """Blocking. Writes before it deletes."""
+class Locate(Protocol):
+    """Where an environment lets a path lead."""
+
+    def __call__(self, cwd: Path, path: str, *, follow_last: bool = True) -> Place | FileError: ...
+
+
+def change_files(cwd: Path, changes: Sequence[FileChange], find: Locate = locate) -> Changed:
+    """Blocking. Writes before it deletes. Each path is looked up once, by `find`, and what was found is what is changed."""
     places: list[tuple[FileChange, Place]] = []
     for change in sorted(changes, key=lambda change: change.after is None):
-        place = locate(cwd, change.path, follow_last=change.after is not None)
+        place = find(cwd, change.path, follow_last=change.after is not None)
         if isinstance(place, FileError):
             return Changed(place)
         places.append((change, place))

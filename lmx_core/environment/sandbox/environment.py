@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from lmx_core.environment import confine
-from lmx_core.environment.base import Changed, Failed, FileChange, FileError
+from lmx_core.environment.base import Failed, FileError
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt, seccomp
 from lmx_core.environment.sandbox.namespace import Filter, Namespace
@@ -214,13 +214,6 @@ class Sandbox(LocalEnvironment):
         if hides(hidden_paths(self._allowed), str(place.path)):
             return FileError("permission_denied", path, f"permission denied: {path}")
         return place
-
-    async def change_files(self, cwd: Path, changes: Sequence[FileChange]) -> Changed:
-        for change in changes:
-            denied = self.locate(cwd, change.path, follow_last=change.after is not None)
-            if isinstance(denied, FileError):
-                return Changed(denied)
-        return await super().change_files(cwd, changes)
 
 
 def _backend(asked: str) -> str:
