@@ -29,7 +29,7 @@ from lmx_core import (
 )
 from lmx_core.entry import Entry
 from lmx_core.providers.scripted import Delay, complete, context_limit, delayed, error, http_error, tool_calls
-from lmx_core.request import Done, TextDelta
+from lmx_core.request import Done, TextDelta, ToolSpec
 from lmx_core.testing import assert_valid_transcript, collect, prompt
 from lmx_core.testing.kit import settle
 from lmx_core.transcript.fork import turn_ends
@@ -132,7 +132,7 @@ async def test_met_10_hooks_are_asked_as_for_a_prompt_and_know_that_it_is_an_asi
 
     def prepared(request: Any, context: Any) -> Any:
         seen.append(("prepare", context.aside))
-        return msgspec.structs.replace(request, tools=())
+        return msgspec.structs.replace(request, tools=(ToolSpec(name="echo", description="", schema={}),))
 
     def ended(reason: str, context: Any) -> Any:
         seen.append((f"stop {reason}", context.aside))
@@ -141,7 +141,7 @@ async def test_met_10_hooks_are_asked_as_for_a_prompt_and_know_that_it_is_an_asi
     hooks = [("user_prompt", said), ("prepare_next_turn", prepared), ("stop", ended)]
     async with world([complete("title")], hooks=hooks) as w:
         await w.session.aside(Aside(kind="title", text="Name it."))
-        assert texts(w.provider.requests[0]) == ["Name it. Briefly."]
+        assert texts(w.provider.requests[0]) == ["Name it. Briefly."] and w.provider.requests[0].tools == ()
         assert seen == [("user_prompt", "title"), ("prepare", "title"), ("stop stop", "title")]
 
 
