@@ -182,23 +182,20 @@ An extension is trusted code: it runs with your rights. One that was asked for a
 
 
 def _hooks() -> str:
-    from lmx_core.hooks.dialect import EVENTS
-
-    events = ", ".join(event.name for event in EVENTS)
-    return f"""\
+    return """\
 A hook is a command of yours that runs at what happens. It reads JSON on its standard input; with status 2 it refuses, and what
 it writes to standard error is the reason the model is told. --hooks FILE names some for one start:
 
-  {{"version": 1, "hooks": {{"preToolUse": [
-    {{"matcher": "bash", "hooks": [{{"command": "~/.lmx/guard.sh", "timeout": 5000}}]}}]}}}}
+  {"version": 1, "hooks": {"preToolUse": [
+    {"matcher": "bash", "hooks": [{"command": "~/.lmx/guard.sh", "timeout": 5000}]}]}}
 
 The configuration names some for every start:
 
   [[hooks.preToolUse]]
   matcher = "bash"
-  hooks = [{{ command = "~/.lmx/guard.sh", timeout = 5000 }}]
+  hooks = [{ command = "~/.lmx/guard.sh", timeout = 5000 }]
 
-The events: {events}.
+The events: sessionStart, userPromptSubmitted, preToolUse, postToolUse, agentStop, attention, errorOccurred, sessionEnd.
 FILE may also be a settings file of Claude Code; only its hooks are read. Hooks of a repository never run by themselves.
 
 A hook that hangs, crashes or prints nonsense before a tool call refuses that call; elsewhere it is logged and the work goes on.

@@ -16,6 +16,8 @@ import pytest
 from support.confined import beside_temporary_files, confined
 from support.program import KEY, Program, serve
 
+from lmx_core.hooks.dialect import EVENTS
+
 MAKE = {"actions": ["shell: echo made > made.txt"]}
 DONE = {"text": "done"}
 
@@ -173,6 +175,12 @@ def test_the_example_of_the_page_works(program: Program) -> None:
     for text in shown["toml"]:
         config(program, text)
         assert json.loads(program.run("explain", "--model", "openai:x").stdout)["hooks"]
+
+
+def test_help_and_reference_name_every_event(program: Program) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "hooks.md").read_text()
+    told = program.run("help", "hooks").stdout
+    assert all(event.name in told and f"| `{event.name}` |" in page for event in EVENTS)
 
 
 # --- what a repository brings ---------------------------------------------------------------------------------------
