@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,3 +34,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> No
         for item in filter(lane.is_asked_again, items):
             item.add_marker(pytest.mark.long)
     expect_differences(items)
+
+
+@pytest.fixture(autouse=True)
+def the_log_is_left_as_it_was() -> Iterator[None]:
+    """lmx sets the level of its log for the whole process, and a test that comes later may look for what is below it."""
+    loggers = [logging.getLogger(name) for name in (None, "lmx", "lmx_core")]
+    before = [(logger.level, logger.propagate, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate, logger.handlers[:] = propagate, handlers
