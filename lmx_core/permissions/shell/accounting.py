@@ -82,3 +82,22 @@ def opens_both_ways(node: Node) -> bool:
         and before.type == "<"
         and before.end_byte == node.start_byte
     )
+
+
+MAX_BRACKETS = 100
+
+
+def deep(data: bytes) -> bool:
+    """Whether brackets are opened inside each other further than any command needs. Quotes are not looked at.
+
+    Asked before the grammar is: it goes down into them on the stack of the process.
+    """
+    depth = 0
+    for byte in data:
+        if byte in b"([{":
+            depth += 1
+            if depth > MAX_BRACKETS:
+                return True
+        elif byte in b")]}":
+            depth = max(0, depth - 1)
+    return False

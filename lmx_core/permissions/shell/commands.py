@@ -144,9 +144,9 @@ def _special(reader: Reader, part: Part, program: str, stdin: Stdin | None) -> N
         _shell(reader, part, program, stdin)
     elif program == "eval":
         reader.complex.append(f"{short(part.text)} runs text")
-        _text(reader, words[1:], part)
+        _text(reader, _behind_dashes(words), part)
     elif program == "trap" and len(words) > 2:
-        _text(reader, words[1:2], part)
+        _text(reader, _behind_dashes(words)[:1], part)
     elif program in ("cd", "pushd"):
         target = _target(words)
         reader.moves.append(target)
@@ -258,6 +258,11 @@ def _script(reader: Reader, part: Part, program: str, script: Word | None) -> No
     if script is None or script.value is None or program in FOREIGN_SHELLS:
         raise Surprise(f"what {short(part.text)} runs is only known when it runs")
     reader.script(script.value)
+
+
+def _behind_dashes(words: Sequence[Word]) -> Sequence[Word]:
+    """The arguments without a `--` in front of them."""
+    return words[2:] if len(words) > 1 and words[1].value == "--" else words[1:]
 
 
 def _text(reader: Reader, words: Sequence[Word], part: Part) -> None:

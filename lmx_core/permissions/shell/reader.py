@@ -21,12 +21,15 @@ from lmx_core.permissions.shell.base import File, Part, Reading, Setting
 from lmx_core.permissions.shell.words import WORD_NODES, Surprise, Word, blank, collapsed, read, short, text_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 MAX_BYTES = 100_000
 MAX_MARKS = 4_000
 """A command of more bytes, or of more characters that mean something to a shell, is not read but asked about; a rule still sees
 its text. To mend a text that is no shell syntax takes the grammar the square of their number."""
+
+MAX_DOCUMENTS = 40
+"""More here-documents are not given to the grammar, which keeps them on a stack of its own."""
 
 _MARKS = re.compile(rb"[|&;<>(){}`$\"'\n]")
 
@@ -49,7 +52,10 @@ _HARMLESS_FILES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/std
 def read_command(text: str) -> Reading:
     """What `text` would do if bash were given it. Never raises; what it cannot follow is in `unsure`."""
     reader = Reader()
-    reader.script(text)
+    try:
+        reader.script(text)
+    except RecursionError:
+        reader.unsure.append("the command is nested too deeply")
     expansions.judge_arithmetic(reader)
     return Reading(
         text=collapsed(text),
@@ -63,11 +69,18 @@ def read_command(text: str) -> Reading:
 
 
 @functools.cache
-def _parser() -> Parser:
+def _language() -> Language:
     import tree_sitter
     import tree_sitter_bash
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return tree_sitter.Language(tree_sitter_bash.language())
+
+
+def _parser() -> Parser:
+    """A parser for one text. One that is used again keeps state of the text before, and was seen to crash on the next."""
+    import tree_sitter
+
+    return tree_sitter.Parser(_language())
 
 
 class _Found:
@@ -104,7 +117,7 @@ class Reader:
         self._scripts += 1
         if len(data) > MAX_BYTES:
             self.unsure.append(f"a command of more than {MAX_BYTES:,} bytes is not read")
-        elif len(_MARKS.findall(data)) > MAX_MARKS:
+        elif len(_MARKS.findall(data)) > MAX_MARKS or data.count(b"<<") > MAX_DOCUMENTS or accounting.deep(data):
             self.unsure.append("the command is too long to be read")
         elif self._scripts > MAX_SCRIPTS:
             self.unsure.append("there are too many commands inside commands")

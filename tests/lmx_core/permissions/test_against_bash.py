@@ -48,6 +48,7 @@ def test_random_texts(tmp_path_factory: pytest.TempPathFactory, tokens: list[tup
 
 
 FOUND = [
+    "! eval -- a'a' then", "trap -- aa EXIT",
     "{} ", "export{} ", "export<(cc) ", "declare$ x", "local'cc dd' x", "unset{ aa", "aa<(cc) bb", "'y'i<(cc)",
     ">f then", ">f {fd}>f aa", "<<< x <f aa", "time aa=bb cc", "time x+=aa cc", "time>|f -a bb", "2>&1>f $x aa",
     "x=1 3>f aa $x dd", "?x=1", "!'y' aa", "!{aa", '"x"\\\nread y', "=\\\nx dd", '\x27aa\x27$"bb"',
