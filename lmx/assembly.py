@@ -10,12 +10,13 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from lmx import __version__, composition
 from lmx.config import hooks, sandbox, state
 from lmx.config import model as models
 from lmx.config.layers import Settings, home
-from lmx.exit_status import CommandError
+from lmx.exit_status import CommandError, usage
 from lmx.extensions import load as own_extensions
 from lmx_core import (
     FOREVER,
@@ -27,6 +28,7 @@ from lmx_core import (
     LocalEnvironment,
     Scrub,
     Session,
+    parse_spec,
     resume_session,
     start_session,
 )
@@ -212,10 +214,21 @@ class SessionFactory:
         named = self.settings.get("summary_model")
         return None if named is None else models.spec(named, "summary_model")
 
-    def fallback(self) -> list[str]:
-        """Whom to ask while the model does not answer. Raises CommandError for what names no model."""
+    def fallback(self, model: str | None = None) -> list[str]:
+        """Whom to ask while `model` does not answer. Raises CommandError for what names no model.
+
+        And for one of another provider where a base URL is set: it would be asked there, with its own key.
+        """
         where = "--fallback-model" if "fallback_models" in self._chosen() else "fallback_models"
-        return [models.spec(named, where) for named in self.settings.get("fallback_models", [])]
+        named = [models.spec(named, where) for named in self.settings.get("fallback_models", [])]
+        if model is not None and (url := self.settings.get("base_url")):
+            ours = parse_spec(model).provider
+            if other := next((spec for spec in named if parse_spec(spec).provider != ours), None):
+                raise usage(
+                    f"{where} names {other}, and base_url would send it, with its key, to {urlsplit(url).hostname} as well; "
+                    f"leave out one of the two, or name models of {ours}"
+                )
+        return named
 
     def _chosen(self) -> set[str]:
         """Settings that were given for this start, not for starts in general; only these change a resumed session."""
@@ -276,7 +289,7 @@ class SessionFactory:
             reasoning_effort=UNSET if asked is None else asked.level,
             harness=made.harness,
             harness_assembly=made.record,
-            fallback_models=self.fallback(),
+            fallback_models=self.fallback(model),
             cwd=self.cwd,
         )
 
@@ -309,7 +322,7 @@ class SessionFactory:
             reasoning_effort=self.settings.get("effort", UNSET),
             harness=made.harness,
             harness_assembly=made.record,
-            fallback_models=self.fallback(),
+            fallback_models=self.fallback(None if used is None else str(used)),
             cwd=self.cwd,
         )
 

@@ -35,7 +35,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         return min(failure.retry_after_ms if failure.retry_after_ms is not None else backoff, self.max_delay_ms)
 
     def is_spent(self, failure: Failure, *, attempt: int, after_output: bool) -> bool:
-        """Whether another model is the better next attempt: this one's are used up, or it asks for too long a wait."""
+        """Whether another model is the better next attempt: this one's are used up, or it is not there or asks for long."""
+        if failure.code == "unreachable" and self.classify is None and not failure.is_transient:
+            return True  # nobody listens on this machine: no attempt helps here, and one elsewhere may
         asked = failure.retry_after_ms
         too_long = asked is not None and asked > self.max_delay_ms
         return (attempt >= self.max_attempts or too_long) and self._may_pass(failure, after_output)

@@ -128,6 +128,14 @@ def test_while_the_model_does_not_answer_the_next_of_the_list_is_asked(program: 
     assert sum(one["type"] == "notice" and one["text"].endswith("openai:other goes on") for one in told) == 1
 
 
+def test_a_base_url_is_never_given_the_key_of_another_provider(program: Program) -> None:
+    """A list that leads elsewhere is refused: the base URL would be asked for those models too, with their key."""
+    with serve(program, {"text": "never"}) as model:
+        done = program.ask(model, "run", "go", "--fallback-model", "anthropic:claude-sonnet-4-5")
+        assert (done.returncode, model.requests()) == (2, []) and not program.transcripts()
+    assert "anthropic:claude-sonnet-4-5" in done.stderr and "base_url" in done.stderr and "openai" in done.stderr
+
+
 def test_a_list_of_models_that_names_none_is_a_usage_mistake(program: Program) -> None:
     for wrong in ("", "other", "openai:a,", "nobody:x"):
         done = program.run("run", "go", "--model", "openai:m", "--fallback-model", wrong)
@@ -135,11 +143,15 @@ def test_a_list_of_models_that_names_none_is_a_usage_mistake(program: Program) -
 
 
 def test_a_cost_nobody_told_is_unknown(program: Program) -> None:
-    """C2-9, C2-14: a request that failed may have been paid for."""
-    with serve(program, {"text": "x", "faults": [HTTP_400]}) as model:
-        done = program.ask(model, "run", "go", "--output-format", "json")
+    """C2-9, C2-14: a request that failed while it was worked on may have been paid for; one that was refused has not."""
+    broken = {"kind": "http", "status": 500}
+    with serve(program, {"text": "x", "faults": [broken]}) as model:
+        done = program.ask(model, "run", "go", "--output-format", "json", "--max-requests", "1")
     usage = json.loads(done.stdout)["usage"]
     assert usage["cost_usd"] is None and usage["pricing"] == {"status": "unknown"} and "cost unknown" in done.stderr
+    with serve(program, {"text": "x", "faults": [HTTP_400]}) as model:
+        done = program.ask(model, "run", "go", "--output-format", "json")
+    assert json.loads(done.stdout)["usage"]["cost_usd"] == 0.0
 
 
 def test_an_unreachable_server_is_named_with_a_fix(program: Program) -> None:

@@ -90,6 +90,7 @@ async def test_after_the_last_attempt_the_next_of_the_list_is_asked():
         (stream_timeout(), "timeout"),
         (interrupted("half an ans"), "server"),
         (error(Failure(code="odd", message="x", retryable=True)), "other"),
+        (error(Failure(code="unreachable", message="x", category="server", retryable=False)), "server"),
     ],
 )
 async def test_rate_limits_overload_stalls_and_broken_streams_are_reasons(failure: list[Any], reason: str):
