@@ -84,7 +84,7 @@ _NEWS = re.compile(r"(?:\A|\n)\[the background command [^\n]*\]\s*\Z")
 
 
 def _said(result: Result) -> str:
-    """The output without the tool's own notes on its end, which are told in words of ours, and with what it has to say of others."""
+    """The output without the tool's own notes on its end, told in words of ours, and with its news of others."""
     text = str(result.get("output") or "")
     news: list[str] = []
     while match := _NOTES.search(text) or _NEWS.search(text):
