@@ -368,8 +368,8 @@ class Actor:
             projection=msgspec.to_builtins(self.rules),
             retry=None if retry is None else retry.note,
             snapshot=self.evidence.named(),
-            **of_a_summary,
             unbilled=self.ledger.turned_away,
+            **of_a_summary,
         )
 
     async def outcome(self, ticket: Ticket) -> EffectOutcome:
