@@ -187,10 +187,10 @@ async def test_environment_variables_for_proxies_that_are_no_url(monkeypatch: py
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("proxy", ("nonsense://x", f"http://127.0.0.1:{closed_port()}"))
+@pytest.mark.parametrize("proxy", ("nonsense://x", "http://127.0.0.1:{port}"))
 async def test_a_server_on_this_machine_is_asked_without_a_proxy(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
     """A model file's server, a local Ollama: a proxy could not reach them, and would be told every prompt and the key."""
-    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setenv("ALL_PROXY", proxy.format(port=closed_port()))
     with MockLLM({"turns": [{"text": "ok"}]}) as m:
         provider = ADAPTERS[0].provider(m.url)
         assert (await attempt(provider, request(ADAPTERS[0]))).text == "ok"
