@@ -230,9 +230,8 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     """C3-34: the gate cannot be left out."""
     (tmp_path / ".lmx").mkdir()
     config = tmp_path / ".lmx" / "config.toml"
-    config.write_text(
-        'disabled_extensions = ["search", "apply_patch", "continuation", "workspace", "environment_context", "checkpoints"]'
-    )
+    names = "search apply_patch continuation workspace environment_context checkpoints hooks".split()
+    config.write_text(f"disabled_extensions = {names}")
     made = factory(tmp_path).compose("openai:m").harness
     assert [item["module"].rpartition(".")[2] for item in made.applied] == ["Permissions"] and made.host_tools is None
     config.write_text('disabled_extensions = ["permissions"]')

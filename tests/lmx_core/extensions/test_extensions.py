@@ -106,7 +106,8 @@ def test_permissions_are_one_gate_with_one_handle() -> None:
     made = Permissions("plan", source="--permission-mode", non_interactive="deny")
     harness = made.apply(Harness())
     assert [point for point, _ in harness.hooks or ()] == ["before_tool_call"] and made.handle.mode == "read_only"
-    assert made.describe() == {"mode": "read_only", "source": "--permission-mode", "non_interactive": "deny"}
+    told = {"mode": "read_only", "source": "--permission-mode", "non_interactive": "deny", "rules": {}}
+    assert made.describe() == told
     handle = Handle("auto")
     assert Permissions(handle=handle).handle is handle
     assert explain(assemble(Harness.new(tools=[]), [made]))["hooks"] == {"before_tool_call": ["permissions"]}
