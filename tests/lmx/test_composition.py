@@ -233,7 +233,9 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     names = "search apply_patch continuation workspace environment_context checkpoints hooks".split()
     config.write_text(f"disabled_extensions = {names}")
     made = factory(tmp_path).compose("openai:m").harness
-    assert [item["module"].rpartition(".")[2] for item in made.applied] == ["Permissions"] and made.host_tools is None
+    left = ["CommandHooks", "Permissions"]  # without hooks of the person's it still names those of a repository
+    assert [item["module"].rpartition(".")[2] for item in made.applied] == left and made.host_tools is None
+    assert [point for point, _ in made.hooks or ()] == ["before_tool_call"]
     config.write_text('disabled_extensions = ["permissions"]')
     with pytest.raises(
         CommandError, match="disabled_extensions takes a list of search, apply_patch, continuation, workspace"
