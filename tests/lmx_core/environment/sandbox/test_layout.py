@@ -13,11 +13,11 @@ from lmx_core.environment.sandbox import bwrap, doors, policy, seatbelt
 from lmx_core.environment.sandbox.policy import Layout, Policy
 
 SMALL = Layout(
-    cwd="/work/sub",
-    writable=("/tmp", "/work"),
-    hidden_directories=("/home/me/.ssh", "/work/a/private"),
+    cwd="/yard/sub",
+    writable=("/tmp", "/yard"),
+    hidden_directories=("/home/me/.ssh", "/yard/a/private"),
     hidden_files=("/home/me/.netrc",),
-    pinned=("/work/a",),
+    pinned=("/yard/a",),
     doors=("/tmp/agent",),
     sealed=("/run",),
     opened=("/run/current-system",),
@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Path:
 
 def laid(home: Path, environ: dict[str, str] | None = None, *, sockets: tuple[str, ...] = (), **how: object) -> Layout:
     wanted = Policy(home=str(home), **how)  # type: ignore[arg-type]  # fields of the policy by name
-    return policy.layout(wanted, str(home / "work"), environ or {"PATH": "/usr/bin"}, sockets=sockets)
+    return policy.layout(wanted, str(home / "code"), environ or {"PATH": "/usr/bin"}, sockets=sockets)
 
 
 # --- the policy -------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_en_9_what_may_be_written(home: Path) -> None:
     (home / "build").mkdir()
     writable = laid(home, {"PATH": "/usr/bin", "TMPDIR": str(home / "build")}, writable=("~/.cargo",)).writable
     here = "/tmp" if str(home).startswith("/tmp/") else None
-    for path in (home / "work", home / ".cache", home / ".cargo", home / "build"):
+    for path in (home / "code", home / ".cache", home / ".cargo", home / "build"):
         assert policy.within(str(path), writable), path
     assert here or not policy.within(str(home / ".config"), writable)
     assert policy.within("/tmp/x", writable) and policy.within("/var/tmp/x", writable)
@@ -68,8 +68,8 @@ def test_en_9_what_is_hidden_is_judged_by_where_it_really_is(home: Path) -> None
     real = home / "keys"
     real.mkdir()
     (home / ".aws").symlink_to(real)
-    hidden = policy.hidden_paths(Policy(home=str(home), hidden=("~/work/a/private", str(home / "nowhere"))))
-    assert hidden == sorted(map(str, (home / ".netrc", home / ".ssh", real, home / "work/a/private")), key=deep)
+    hidden = policy.hidden_paths(Policy(home=str(home), hidden=("~/code/a/private", str(home / "nowhere"))))
+    assert hidden == sorted(map(str, (home / ".netrc", home / ".ssh", real, home / "code/a/private")), key=deep)
     assert policy.hides(hidden, str(real / "x")) and not policy.hides(hidden, str(home / ".npmrc"))
     assert not policy.hides(hidden, str(home / ".sshd")), "a name that begins the same is another"
     assert policy.hides(["/Users/me/.ssh"], "/users/ME/.SSH/id", folded=True)
@@ -90,9 +90,9 @@ def test_en_9_the_list_is_the_specs() -> None:
 
 
 def test_directories_on_the_way_to_what_is_protected_cannot_be_moved(home: Path) -> None:
-    made = laid(home, hidden=("~/work/a/private",))
-    assert str(home / "work/a") in made.pinned
-    assert not set(made.pinned) & {str(home / "work/a/private"), "/", "/tmp"}
+    made = laid(home, hidden=("~/code/a/private",))
+    assert str(home / "code/a") in made.pinned
+    assert not set(made.pinned) & {str(home / "code/a/private"), "/", "/tmp"}
     assert list(made.pinned) == sorted(made.pinned, key=deep), "what contains another is mounted first"
 
 
@@ -172,10 +172,10 @@ def test_sockets_that_variables_name(variable: str, value: str, path: str | None
 def test_bubblewrap_is_told_from_the_wide_to_the_narrow() -> None:
     words = bwrap.arguments(SMALL)
     order = ["--ro-bind / /", "--dev /dev", "--proc /proc", "--tmpfs /run", "--ro-bind /run/current-system",
-             "--bind-try /tmp /tmp", "--bind-try /work /work", "--bind-try /work/a /work/a",
+             "--bind-try /tmp /tmp", "--bind-try /yard /yard", "--bind-try /yard/a /yard/a",
              "--tmpfs /home/me/.ssh --remount-ro /home/me/.ssh",
-             "--tmpfs /work/a/private", "--ro-bind /dev/null /home/me/.netrc", "--ro-bind /dev/null /tmp/agent",
-             "--chdir /work/sub"]  # fmt: skip
+             "--tmpfs /yard/a/private", "--ro-bind /dev/null /home/me/.netrc", "--ro-bind /dev/null /tmp/agent",
+             "--chdir /yard/sub"]  # fmt: skip
     at = [" ".join(words).index(f"{item}") for item in order]
     assert at == sorted(at)
     assert {
@@ -212,11 +212,11 @@ def test_the_profile_for_macos_goes_from_the_wide_to_the_narrow() -> None:
     assert told[0] == "(version 1)" and told[1] == "(allow default)"
     write, opened = (
         told.index("(deny file-write*)"),
-        told.index('(allow file-write* (subpath "/tmp") (subpath "/work"))'),
+        told.index('(allow file-write* (subpath "/tmp") (subpath "/yard"))'),
     )
-    pinned = told.index('(deny file-write-unlink (literal "/work/a"))')
+    pinned = told.index('(deny file-write-unlink (literal "/yard/a"))')
     (hidden,) = [at for at, rule in enumerate(told) if rule.startswith("(deny file-read* file-write*")]
-    assert write < opened < pinned < hidden and "/home/me/.netrc" in told[hidden] and "/work/a/private" in told[hidden]
+    assert write < opened < pinned < hidden and "/home/me/.netrc" in told[hidden] and "/yard/a/private" in told[hidden]
     assert "(deny network*)" in told and told.index("(deny network*)") < told.index(
         '(allow network-outbound (remote ip "localhost:*"))'
     )
