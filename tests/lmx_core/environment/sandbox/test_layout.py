@@ -27,7 +27,7 @@ SMALL = Layout(
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     place = tmp_path / "home"
-    for name in (".ssh", ".cache", ".cargo/registry", ".bun/bin", "work/a/private"):
+    for name in (".ssh", ".cache", ".cargo/registry", ".bun/bin", "code/a/private"):
         (place / name).mkdir(parents=True)
     (place / ".netrc").write_text("machine x")
     (place / ".npmrc").write_text("registry=x")
