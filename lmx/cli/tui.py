@@ -69,7 +69,7 @@ async def show(host: ScreenHost) -> int:
 
 
 class ScreenHost:
-    """What `lmx.tui.host.Host` asks for, made from a command line. Every failure is an LmxError with its sentence."""
+    """What `lmx.bridge.Host` asks for, made from a command line. Every failure is an LmxError with its sentence."""
 
     def __init__(self, line: argv.Line, factory: SessionFactory):
         self.version = __version__

@@ -1,20 +1,63 @@
 """What a slash command is: a module with a name, a pure check of its argument, and what it does (tui.md 4).
 
-A command acts through `Actions` only. One that reached for the session or a widget itself could not be performed by another
-surface, and could answer a question behind the back of the rule that guards consent (APR-4).
+A command acts through `Actions` only. One that reached for a widget could not be performed by another surface, and one that
+answered a parked call at the session itself would go behind the back of the rule that guards consent (APR-4): see `decide`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from lmx_core.permissions import Handle, Rules
 
+if TYPE_CHECKING:
+    from lmx_core import Session
+
+
+class Permission(Protocol):
+    """The permission gate, as a command may change it."""
+
+    def in_force(self) -> tuple[Handle, Rules]:
+        """The mode in force, and every rule that holds, configured or remembered."""
+
+    def set_mode(self, mode: str) -> None:
+        """Switch the permission mode; the status line shows it."""
+
+    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
+        """Keep a rule. Raises LmxError where it is none or cannot be written."""
+
+    async def forget(self, rule: str) -> bool:
+        """Take a remembered rule back; False if there was none. Raises LmxError where that cannot be written."""
+
+
+class Place(Protocol):
+    """What a command may know of the program around it."""
+
+    @property
+    def cwd(self) -> Path:
+        """The working directory."""
+
+    @property
+    def version(self) -> str: ...
+
 
 class Actions(Protocol):
-    """What a command may do. The times of its line (APR-4) are already in here."""
+    """What a command may do. The times of its line (APR-4) are already in here.
+
+    What only concerns the engine a command asks of `session` itself; a method here is something that a surface takes part in.
+    """
+
+    @property
+    def session(self) -> Session:
+        """The session that is shown. Raises LmxError where there is none."""
+
+    @property
+    def host(self) -> Place: ...
+
+    @property
+    def permission(self) -> Permission: ...
 
     def say(self, text: str, tone: str = "plain") -> None:
         """A transcript row (LAY-8)."""
@@ -49,29 +92,11 @@ class Actions(Protocol):
     async def retry(self) -> None:
         """Ask again what a provider's failure ended. Raises LmxError where there is nothing of the kind."""
 
-    async def clear(self) -> None:
-        """Stop sending the conversation so far. Raises LmxError where there is none."""
-
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         """Show what an undo of the files would do, or with `sure` do it. Raises LmxError where there is nothing to do."""
 
     async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
         """Stored sessions as (name, what tells it apart), newest activity first."""
-
-    def permissions(self) -> tuple[Handle, Rules]:
-        """The mode in force, and every rule that holds, configured or remembered."""
-
-    def set_mode(self, mode: str) -> None:
-        """Switch the permission mode; the status line shows it."""
-
-    def directory(self) -> Path:
-        """The working directory."""
-
-    async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
-        """Keep a rule. Raises LmxError where it is none or cannot be written."""
-
-    async def forget(self, rule: str) -> bool:
-        """Take a remembered rule back; False if there was none. Raises LmxError where that cannot be written."""
 
     def keys(self) -> Sequence[tuple[str, str]]:
         """(key, what it does), for /help."""

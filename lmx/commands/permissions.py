@@ -41,20 +41,20 @@ class Permissions(Command):
         first, _, rest = argument.partition(" ")
         if first in VERBS and rest:
             rule, scope, for_ms = _rule(rest)
-            await act.remember(rule, first, scope, for_ms)
+            await act.permission.remember(rule, first, scope, for_ms)
             act.say(words.REMEMBERED.format(rule=rule, scope=words.remembered_for(scope, for_ms)))
         elif first == "forget":
             rule = rest.strip()
-            found = await act.forget(rule)
+            found = await act.permission.forget(rule)
             act.say((words.FORGOTTEN if found else words.NOT_THERE).format(rule=rule))
         elif first == "explain":
-            handle, rules = act.permissions()
-            found_out = explain(rest, rules, cwd=act.directory(), mode=handle.mode, source=handle.source)
+            handle, rules = act.permission.in_force()
+            found_out = explain(rest, rules, cwd=act.host.cwd, mode=handle.mode, source=handle.source)
             act.say("\n".join(told(found_out)))
         elif first:
-            act.set_mode(first)
+            act.permission.set_mode(first)
         else:
-            handle, rules = act.permissions()
+            handle, rules = act.permission.in_force()
             rows = listing(rules) or [words.NO_RULES]
             act.say("\n".join([words.MODE_IN_FORCE.format(mode=handle.mode, source=handle.source), *rows]))
 

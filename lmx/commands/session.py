@@ -70,7 +70,7 @@ class Clear(Command):
     when = "idle"
 
     async def perform(self, act: Actions, argument: str) -> None:
-        await act.clear()
+        await act.session.clear()
 
 
 class Quit(Command):

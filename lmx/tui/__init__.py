@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lmx.tui.host import Host
+    from lmx.bridge.host import Host
 
 
 async def run_screen(host: Host) -> int:
@@ -23,7 +23,7 @@ async def run_screen(host: Host) -> int:
 
     app = LmxApp(host, look=look)
     status = await run_in_terminal(app, app.leave)
-    session = app.bridge.session
+    session = app.bridge.shown.session
     if status != STATUS[signal.SIGHUP] and session is not None and app.state.turns:
         print(host.resume_hint(session.id))
     return status

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from textual import constants, events
 from textual.timer import Timer
 
 from lmx import words
+from lmx.bridge import Bridge, Host, LineActions
 from lmx.commands import COMMANDS
 from lmx.conversation import Conversation, State, frame
 from lmx.conversation import draft as drafts
@@ -25,10 +25,9 @@ from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft
 from lmx.receipts import Receipts
 from lmx.sanitize import one_line
-from lmx.tui import history
-from lmx.tui.actions import LineActions
-from lmx.tui.bridge import Bridge
-from lmx.tui.host import Host
+from lmx.tui import history, keymap
+from lmx.tui.outputs import Outputs
+from lmx.tui.painted import Painted
 from lmx.tui.screens.main import MainScreen
 from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.look import Look
@@ -39,8 +38,6 @@ from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
 
 SPINNER_S = 0.25
-PAINT_CHECK_S = 0.05
-OUTPUTS, OUTPUT_BYTES = 20, 2_000_000
 CLIPBOARD_BYTES = 74_000
 
 
@@ -66,9 +63,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._flash: tuple[str, int] | None = None
         self._flash_timer: Timer | None = None
         self._spinner: Timer | None = None
-        self._paint_check: Timer | None = None
-        self._unpainted: dict[str, int] = {}
-        self._outputs: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self.painted = Painted(self, taking_frames=lambda: not self._batch_count)
+        self.outputs = Outputs()
 
     # --- the start --------------------------------------------------------------------------------------------------
 
@@ -124,35 +120,11 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._spin(self.state.busy)
 
     def _perform(self, effect: fx.Effect) -> None:
-        match effect:
-            case fx.Append(block):
-                self.main.transcript.append(block)
-            case fx.Replace(block):
-                self.main.transcript.replace(block)
-            case fx.Remove(key):
-                self.main.transcript.remove_block(key)
-            case fx.Clear():
-                self.main.transcript.clear()
-            case fx.SetDraft(draft):
-                self.main.composer.load(draft)
-            case fx.ClearSelection():
-                self.main.transcript.clear_selection()
-            case fx.Flash(text, ms):
-                self.flash(text, ms)
-            case fx.Notify(text):
-                self._call_back(text)
-            case fx.Keep(id=id, title=title, text=text):
-                self._keep(id, title, text)
-            case fx.Watch(call_ids):
-                self._watch(call_ids)
-            case fx.Remember(text):
-                self.work(self._remember(text), "history")
-            case fx.Run():
-                self.work(self._run(effect), f"/{effect.command}")
-            case fx.Quit():
-                self.exit(0)
-            case _:
-                self.bridge.perform(effect)
+        does = _DOES.get(type(effect))
+        if does is None:
+            self.bridge.perform(effect)
+        else:
+            does(self, effect)
 
     # --- work beside the screen --------------------------------------------------------------------------------------
 
@@ -183,10 +155,10 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     async def leave(self) -> None:
         """Once the screen is gone, whatever ended it: unsent drafts go where the next sitting finds them (CMP-10)."""
         for draft in self.state.unsent:
-            await self._remember(draft.expanded())
+            await self.remember(draft.expanded())
         await self.bridge.close()
 
-    async def _remember(self, text: str) -> None:
+    async def remember(self, text: str) -> None:
         path = self.host.history_path
         if path is None:
             return
@@ -195,10 +167,12 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         except OSError as error:
             self.host.log.warning("the history could not be written: %s", error.strerror)
 
-    async def _run(self, effect: fx.Run) -> None:
+    async def run_command(self, effect: fx.Run) -> None:
         command = next(c for c in COMMANDS if c.name == effect.command)
-        act = LineActions(self, self.bridge, began=effect.began, focused=effect.focused, model=self.state.model)
-        await command.perform(act, effect.argument)
+        await command.perform(LineActions(self.bridge, effect, model=self.state.model), effect.argument)
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        return keymap.listed()
 
     # --- keys -------------------------------------------------------------------------------------------------------
 
@@ -262,47 +236,19 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             self.main.live.frame += 1
         self.main.draw_activity(self.state, self._now())
 
-    def _call_back(self, text: str) -> None:
+    def call_back(self, text: str) -> None:
         """OSC 9 and BEL (NTF-1). A multiplexer passes only the bell on for sure."""
         if self.terminal is not None:
             inside = any(name in os.environ for name in ("TMUX", "STY"))
             self.terminal.write("\x07" if inside else f"\x1b]9;{one_line(text)}\x07\x07")
 
-    # --- cards: when were they really painted? -----------------------------------------------------------------------
-
-    def _watch(self, call_ids: Sequence[str]) -> None:
-        self._unpainted.update(dict.fromkeys(call_ids, self.main.transcript.paints))
-        if self._paint_check is None:
-            self._paint_check = self.set_interval(PAINT_CHECK_S, self._check_painted)
-
-    def _check_painted(self) -> None:
-        """A card counts as painted when the transcript has drawn it, its end is in sight, and the terminal takes frames."""
-        view = self.main.transcript
-        in_sight = self.screen is self.main and view.follow and not self._batch_count
-        drawn = [id for id, paints in self._unpainted.items() if in_sight and view.paints > paints]
-        if drawn:
-            for id in drawn:
-                del self._unpainted[id]
-            self.call_after_refresh(self.tell, msg.Painted(tuple(drawn)))
-        if not self._unpainted and self._paint_check is not None:
-            self._paint_check.stop()
-            self._paint_check = None
-
-    # --- outputs ----------------------------------------------------------------------------------------------------
-
-    def _keep(self, id: str, title: str, text: str) -> None:
-        self._outputs.pop(id, None)
-        self._outputs[id] = (title, text[:OUTPUT_BYTES])
-        while len(self._outputs) > OUTPUTS:
-            self._outputs.popitem(last=False)
-
     def _open_pager(self) -> None:
         from lmx.tui.screens.pager import Pager
 
-        if not self._outputs:
+        if not self.outputs:
             self.flash(words.NO_OUTPUTS)
         else:
-            self.push_screen(Pager(self.main.transcript.transcript_theme, list(reversed(self._outputs.values()))))
+            self.push_screen(Pager(self.main.transcript.transcript_theme, self.outputs.newest_first()))
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -350,4 +296,21 @@ _MESSAGES: dict[str, msg.Message] = {
     "take_back": msg.TakeBack(),
     "approve": msg.AnswerKey("allow"),
     "deny": msg.AnswerKey("deny"),
+}
+
+_DOES: dict[type, Callable[[LmxApp, Any], None]] = {
+    # what the screen itself does with an effect; the others are the bridge's
+    fx.Append: lambda app, e: app.main.transcript.append(e.block),
+    fx.Replace: lambda app, e: app.main.transcript.replace(e.block),
+    fx.Remove: lambda app, e: app.main.transcript.remove_block(e.key),
+    fx.Clear: lambda app, e: app.main.transcript.clear(),
+    fx.SetDraft: lambda app, e: app.main.composer.load(e.draft),
+    fx.ClearSelection: lambda app, e: app.main.transcript.clear_selection(),
+    fx.Flash: lambda app, e: app.flash(e.text, e.ms),
+    fx.Notify: lambda app, e: app.call_back(e.text),
+    fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),
+    fx.Watch: lambda app, e: app.painted.watch(e.call_ids),
+    fx.Remember: lambda app, e: app.work(app.remember(e.text), "history"),
+    fx.Run: lambda app, e: app.work(app.run_command(e), f"/{e.command}"),
+    fx.Quit: lambda app, e: app.exit(0),
 }

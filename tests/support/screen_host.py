@@ -32,7 +32,7 @@ from lmx_core.permissions import Handle, Rules
 
 
 class FakeHost:
-    """`lmx.tui.host.Host` over `Scripted`. `failing` makes the next opening fail with that sentence."""
+    """`lmx.bridge.Host` over `Scripted`. `failing` makes the next opening fail with that sentence."""
 
     def __init__(self, cwd: Path, turns: Iterable[Any] = (), *, mode: str = "ask", first_prompt: str | None = None):
         self.version, self.cwd, self.first_prompt = "0.0.0", cwd, first_prompt

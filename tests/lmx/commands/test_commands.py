@@ -51,9 +51,6 @@ class Asked:
     async def retry(self):
         self.done.append(("retry",))
 
-    async def clear(self) -> None:
-        self.done.append(("clear",))
-
     async def put_back(self, action, turns, *, sure, force):
         self.done.append((action, turns, sure, force))
 
@@ -61,14 +58,28 @@ class Asked:
         self.done.append(("sessions", everywhere))
         return self._sessions
 
-    def permissions(self):
+    @property
+    def session(self):
+        return self
+
+    @property
+    def permission(self):
+        return self
+
+    @property
+    def host(self):
+        return self
+
+    cwd = Path("/nonexistent")
+
+    async def clear(self) -> None:
+        self.done.append(("clear",))
+
+    def in_force(self):
         return Handle("ask"), read_rules({"allow": ["Bash(a:*)"]}, "here:1")
 
     def set_mode(self, mode: str) -> None:
         self.done.append(("mode", mode))
-
-    def directory(self) -> Path:
-        return Path("/nonexistent")
 
     async def remember(self, rule: str, verb: str, scope: str, for_ms: int | None) -> None:
         self.done.append((verb, rule, scope, for_ms))

@@ -170,7 +170,7 @@ async def test_gen_3_another_host_answers_first(tmp_path):
         await shown.say("go")
         await asks(shown)
         call = shown.app.state.cards[0].call.id
-        await shown.app.bridge.session.resolve_tool(call, Deny("elsewhere"))
+        await shown.app.bridge.shown.session.resolve_tool(call, Deny("elsewhere"))
         await shown.until("told")
         assert "Approve" not in shown.text() and not (tmp_path / "ran").exists()
 
@@ -225,7 +225,7 @@ async def test_lay_12_a_session_that_dies_is_taken_up_again_by_enter(tmp_path):
         await shown.say("one")
         await shown.until("before")
         await shown.type("draft")
-        await shown.app.bridge.session.stop()
+        await shown.app.bridge.shown.session.stop()
         await shown.until("the session ended")
         assert shown.draft == "draft"
         await shown.pilot.press("enter")

@@ -7,7 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx.tui.bridge import merged, read_before
+from lmx.bridge.evidence import read_before
+from lmx.bridge.merging import merged
 from lmx_core import events
 
 TEXT = st.text("ab\n", max_size=4)

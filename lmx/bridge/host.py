@@ -1,4 +1,4 @@
-"""What the screen needs of the program that opens it, and nothing more.
+"""What a surface needs of the program that opens it, and nothing more.
 
 `lmx.cli.tui` implements it from flags and configuration; tests implement it in twenty lines over a scripted provider. The
 screen itself never reads configuration, finds keys or chooses a store.
@@ -23,7 +23,7 @@ class Host(Protocol):
 
     `resume_hint(session_id)` is what to print when the screen is gone (C1-27). `first_prompt` is shown as if typed and sent
     when the session is ready. `history_path` is None when nothing may be kept on disk, `checkpoints` when no
-    changes are recorded. The screen sets `tell`, which shows a notice while a session runs. `notices` are sentences about the
+    changes are recorded. The bridge sets `tell`, which shows a notice while a session runs. `notices` are sentences about the
     start (a skipped instruction file, another directory than before); the screen takes away what it shows.
     """
 

@@ -1,0 +1,97 @@
+"""What a slash command may do, over a surface and its bridge (`lmx.commands.base.Actions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from lmx.bridge import putback
+from lmx.bridge.bridge import Bridge
+from lmx.conversation import effects as fx
+from lmx.conversation import messages as msg
+from lmx_core import FOREVER
+from lmx_core.errors import Cancelled, CompactionFailed, LmxError
+
+if TYPE_CHECKING:
+    from lmx.bridge.gate import Gate
+    from lmx.bridge.host import Host
+    from lmx_core import Session
+
+
+class LineActions:
+    """For one typed line: `began` and `focused` say when and how it was typed, which decides whether it may answer (APR-4)."""
+
+    def __init__(self, bridge: Bridge, line: fx.Run, *, model: str):
+        self._bridge, self._surface = bridge, bridge.surface
+        self._line, self._model = line, model
+
+    @property
+    def session(self) -> Session:
+        return self._bridge.shown.live()
+
+    @property
+    def host(self) -> Host:
+        return self._bridge.host
+
+    @property
+    def permission(self) -> Gate:
+        return self._bridge.gate
+
+    def say(self, text: str, tone: str = "plain") -> None:
+        self._surface.tell(msg.Say(text=text, tone=tone))
+
+    def decide(self, verdict: str, which: str, reason: str) -> None:
+        began, focused = self._line.began, self._line.focused
+        self._surface.tell(msg.Decide(verdict=verdict, which=which, reason=reason, began=began, focused=focused))
+
+    def cancel(self) -> None:
+        self._surface.tell(msg.CancelAsked())
+
+    def take_back(self) -> None:
+        self._surface.tell(msg.TakeBack())
+
+    def quit(self) -> None:
+        self._surface.tell(msg.QuitAsked())
+
+    def model(self) -> str:
+        return self._model
+
+    async def set_model(self, spec: str) -> None:
+        shown = self._bridge.shown
+        if shown.session is None or shown.session.down is not None:
+            await shown.start(spec)
+        else:
+            await shown.session.set_model(spec)
+
+    async def new(self) -> None:
+        await self._bridge.shown.new()
+
+    async def resume(self, ref: str) -> None:
+        await self._bridge.shown.resume(ref)
+
+    async def compact(self) -> None:
+        self._surface.tell(msg.Compacting(True))
+        try:
+            await self.session.compact(timeout_ms=FOREVER)
+        except (CompactionFailed, Cancelled):
+            pass  # its entry said so
+        finally:
+            self._surface.tell(msg.Compacting(False))
+
+    async def retry(self) -> None:
+        self._surface.tell(msg.Retrying(True))
+        try:
+            await self.session.retry()
+        except LmxError:
+            self._surface.tell(msg.Retrying(False))
+            raise
+
+    async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
+        told = await putback.put_back(self.host.checkpoints, self.session.id, action, turns, sure=sure, force=force)
+        self.say(told)
+
+    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
+        return await self._bridge.menus.sessions(everywhere=everywhere)
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        return self._surface.keys()

@@ -1,0 +1,60 @@
+"""Which effect of the reducer goes where: one table, so that a new effect is one row here and one function in its room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lmx.bridge.gate import Gate
+from lmx.bridge.host import Host
+from lmx.bridge.menus import Menus
+from lmx.bridge.said import Said
+from lmx.bridge.shown import Shown
+from lmx.bridge.surface import Surface
+from lmx.conversation import effects as fx
+from lmx.conversation import messages as msg
+from lmx_core.errors import LmxError
+
+
+class Bridge:
+    """The rooms of this package over one host and one surface."""
+
+    def __init__(self, host: Host, surface: Surface):
+        self.host, self.surface = host, surface
+        host.tell = lambda sentence: surface.tell(msg.Notice(sentence))
+        self.shown = Shown(host, surface)
+        self.said = Said(self.shown, surface)
+        self.gate = Gate(host, self.shown, surface)
+        self.menus = Menus(host, self.shown, surface)
+
+    async def begin(self) -> None:
+        """The start: the session the command line asks for, and its first prompt (LAY-9)."""
+        self.surface.work(self.said.in_order(), "words")
+        await self.shown.begin()
+
+    async def close(self) -> None:
+        """The surface is gone: the turn is cancelled and recorded, the session ends."""
+        await self.shown.close()
+
+    def perform(self, effect: fx.Effect) -> None:
+        """Starts an effect that concerns the session. Returns at once; answers come back as messages."""
+        _DOES[type(effect)](self, effect)
+
+    async def cancel(self) -> None:
+        try:
+            await self.shown.live().cancel()
+        except LmxError:
+            return  # it is down already
+
+
+_DOES: dict[type, Callable[[Bridge, Any], None]] = {
+    fx.Prompt: lambda to, e: to.said.put(e),
+    fx.SteerTurn: lambda to, e: to.said.put(e),
+    fx.Revoke: lambda to, e: to.said.put(e),
+    fx.CancelTurn: lambda to, e: to.surface.work(to.cancel(), "cancel"),
+    fx.Restart: lambda to, e: to.surface.work(to.shown.restart(), "restart"),
+    fx.Resolve: lambda to, e: to.surface.work(to.gate.resolve(e), "answer"),
+    fx.CycleMode: lambda to, e: to.gate.cycle(),
+    fx.Need: lambda to, e: to.surface.work(to.menus.files() if e.kind == "files" else to.menus.offer(e.kind), "menu"),
+    fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),
+}
