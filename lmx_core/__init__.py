@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.errors import AwaitTimeout as AwaitTimeout
     from lmx_core.errors import BudgetExceeded as BudgetExceeded
     from lmx_core.errors import Busy as Busy
+    from lmx_core.errors import CallbackFailed as CallbackFailed
     from lmx_core.errors import Cancelled as Cancelled
     from lmx_core.errors import CompactionFailed as CompactionFailed
     from lmx_core.errors import ConfigError as ConfigError
@@ -118,7 +119,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "lmx_core.errors": (
-        "SandboxUnavailable "
+        "SandboxUnavailable CallbackFailed "
         "LmxError ConfigError AssemblyError ExtensionRefused AdmissionRefused ToolError StoreError TranscriptNotFound "
         "TranscriptUnreadable SessionLocked StoreUnsupported AmbiguousSession UnknownEntry UnsafeFork Busy Cancelled "
         "HookDenied HookFailed UnknownCall UnknownTask InvalidAnswer AlreadySent NothingToDo NothingToRetry "

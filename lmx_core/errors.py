@@ -5,6 +5,7 @@
     │   └── AssemblyError                   an extension could not be applied
     ├── ExtensionRefused                    an extension's own "not with these options"
     ├── AdmissionRefused                    a limiter's own "never": its `failure` ends the turn
+    ├── CallbackFailed                      a function of the host's broke; it ends the turn, or what was asked for
     ├── SandboxUnavailable                  commands cannot be confined on this machine, and none runs unconfined
     ├── ToolError                           the model hears it: the text becomes the call's error result
     ├── StoreError                          the transcript could not be read or written
@@ -55,6 +56,21 @@ class ExtensionRefused(LmxError):
     def __init__(self, reason: str):
         super().__init__(reason)
         self.reason = reason
+
+
+CALLBACK_FAILED = "callback_failed"
+"""The code of a failure that is a `CallbackFailed`."""
+
+
+class CallbackFailed(LmxError):
+    """A function that the host gave broke, or said what it may not. `callback` is the option that it was given to.
+
+    `after` is the failure that it was asked about, which would be lost otherwise.
+    """
+
+    def __init__(self, callback: str, what: str, *, after: str = ""):
+        super().__init__(f"{callback} {what}" + (f"; it was asked about this failure: {after}" if after else ""))
+        self.callback, self.what = callback, what
 
 
 class SandboxUnavailable(LmxError):

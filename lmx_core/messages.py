@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lmx_core.callbacks import EndsSession
 from lmx_core.calls import ToolCall
 from lmx_core.entry import valid_text
 
@@ -112,7 +113,7 @@ def check(value: object) -> str | None:
     return None
 
 
-class SentenceFailed(Exception):
+class SentenceFailed(EndsSession):
     """An override raised, or returned something else than text. It ends the session: nobody knows what was to be said."""
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from lmx_core.entry import LEVELS, json_shaped
-from lmx_core.errors import AdmissionRefused, ConfigError, Failure, clean_message
+from lmx_core.errors import CALLBACK_FAILED, AdmissionRefused, CallbackFailed, ConfigError, Failure, clean_message
 from lmx_core.providers import catalog
 from lmx_core.request import Done, Error, Message, ProviderEvent, Request, ToolCallReady, ToolSpec, UsageReport
 
@@ -127,8 +127,9 @@ def _writable(event: ProviderEvent) -> ProviderEvent:
 
 def _crash(error: Exception) -> Failure:
     """Names the type only: an exception's own text may quote headers with a key in them (appendix D 9)."""
-    if isinstance(error, ConfigError):
-        return Failure(code="config", message=clean_message(str(error)), retryable=False)
+    if isinstance(error, ConfigError | CallbackFailed):
+        code = "config" if isinstance(error, ConfigError) else CALLBACK_FAILED
+        return Failure(code=code, message=clean_message(str(error)), retryable=False)
     return Failure(code="crashed", message=f"the provider broke: {type(error).__name__}", retryable=False)
 
 

@@ -140,7 +140,7 @@ class Actor:
     # -- its life
 
     async def live(self) -> None:
-        """The session's task, from its first entry to `Down`. An error of the engine or of a host's guard ends it."""
+        """The session's task, from its first entry to `Down`. An error of the engine ends it."""
         reason, detail = "crashed", ""
         try:
             await self._begin()
@@ -159,6 +159,9 @@ class Actor:
             raise
         except asyncio.CancelledError:
             reason = "cancelled"
+            raise
+        except Exception as error:
+            detail = f"{type(error).__name__} in the session's own task; the log has where"
             raise
         finally:
             await self._close(reason, detail)

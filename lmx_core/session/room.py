@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lmx_core import events
+from lmx_core.callbacks import of_host
 from lmx_core.context import window
 from lmx_core.context.compaction import Keep
 from lmx_core.context.patience import LONGEST, Patience
 from lmx_core.context.window import KnownModel, Measured, Window
-from lmx_core.errors import ConfigError
+from lmx_core.errors import CallbackFailed
 from lmx_core.request import Request, ToolSpec
 from lmx_core.transcript.weight import overhead, tokens_of, weight
 
@@ -89,14 +90,13 @@ class Room:
         return window.forecast(self.conversation(request), self._fixed(request), ledger.measured)
 
     def _count(self, request: Request, counter: Callable[[Request], int]) -> int:
-        """What the host's counter says (OPT-49). Its errors, and what is no count, end the session as any error of a host's."""
+        """What the host's counter says (OPT-49). Raises CallbackFailed where it breaks, or says what is no count."""
         counted, tokens = self._counted
         if counted is not request:
-            tokens = counter(request)
+            tokens = of_host("input_token_counter=", counter, request)
             if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
-                raise ConfigError(
-                    f"input_token_counter= must return a whole number of tokens, not {type(tokens).__name__}"
-                )
+                said = "a number below 0" if isinstance(tokens, int) and tokens < 0 else type(tokens).__name__
+                raise CallbackFailed("input_token_counter=", f"must return a whole number of tokens, not {said}")
             self._counted = (request, tokens)
         return tokens
 

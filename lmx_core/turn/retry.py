@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
-from lmx_core.errors import ConfigError, Failure
+from lmx_core.callbacks import of_host
+from lmx_core.errors import CallbackFailed, Failure
 
 VERDICTS = ("transient", "fatal", "default")
+CLASSIFY = "classify of provider_retry="
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,10 +45,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         return (attempt >= self.max_attempts or too_long) and self._may_pass(failure, after_output)
 
     def is_transient(self, failure: Failure) -> bool:
-        """Whether it may pass. Raises ConfigError where `classify` says something else than one of `VERDICTS`."""
-        said = "default" if self.classify is None else self.classify(failure)
-        if said not in VERDICTS:
-            raise ConfigError(f"classify of provider_retry= must return one of {', '.join(VERDICTS)}")
+        """Whether it may pass. Raises CallbackFailed where `classify` breaks or says something else than one of `VERDICTS`."""
+        said = "default" if self.classify is None else of_host(CLASSIFY, self.classify, failure)
+        if not isinstance(said, str) or said not in VERDICTS:
+            raise CallbackFailed(CLASSIFY, f"must return one of {', '.join(VERDICTS)}")
         return failure.is_transient if said == "default" else said == "transient"
 
     def _may_pass(self, failure: Failure, after_output: bool) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from lmx_core.callbacks import of_host
 from lmx_core.errors import ConfigError
 from lmx_core.providers.admission.base import Admission, Lease
 from lmx_core.providers.base import News, Provider, parse_spec
@@ -35,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     def key_of(self, provider: Provider, model: str) -> Hashable:
         if self.key is None:
             return default_key(provider, model)
-        key: Hashable = self.key(provider, model) if callable(self.key) else self.key
+        key: Hashable = of_host("provider_limit_key=", self.key, provider, model) if callable(self.key) else self.key
         return key
 
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lmx_core import events
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.entry import Entry
 from lmx_core.errors import Busy, Cancelled, Failure, HookDenied, HookFailed, SessionDown
 from lmx_core.request import Request
 from lmx_core.session.prompt.asking import Asking
-from lmx_core.session.prompt.end import End, Ended, Interrupted, Retry, error_payload, settle, told
+from lmx_core.session.prompt.end import End, Ended, Interrupted, Retry, settle
+from lmx_core.session.prompt.finish import Finish
 from lmx_core.session.prompt.steps import Steps
-from lmx_core.session.telling import of_end, of_error, of_model, watched
+from lmx_core.session.telling import of_error, of_model, watched
 from lmx_core.telemetry import Span
 from lmx_core.transcript.replay import is_aside, unanswered_calls
 from lmx_core.turn.effects import Finished, RunTools
@@ -107,6 +107,7 @@ class Asiding:
         self._steps = Steps(actor, actor.ledger.new_id())
         self._asking = _AsideAsking(self._steps, aside)
         self._mark = {"aside": aside.kind}
+        self._finish = Finish(self._steps, self._asking, mark=self._mark)
 
     @property
     def request_id(self) -> str | None:
@@ -133,15 +134,7 @@ class Asiding:
             return
         self._asking.question = await self._ledger.append("user", {"text": text, **self._mark})
         settle(self.started)
-        cancelled = False
-        try:
-            end = await self._answered()
-        except Ended as ended:
-            end = ended.end
-        except Interrupted as interruption:
-            end, cancelled = await self._interrupted(interruption), True
-        span.note(**of_end(end, cancelled=cancelled))
-        await self._finish(end)
+        await self._end(await self._finish.of(self._answered(), span))
 
     async def _hook(self, point: str, value: Any, *, unless_hooked: Any) -> Any:
         return await self._steps.hook(point, value, unless_hooked=unless_hooked, aside=self._aside.kind)
@@ -158,23 +151,11 @@ class Asiding:
             return End(stop_reason="hook_failed", failure=failure, request_id=self.request_id)
         return End(stop_reason=answer.stop_reason)
 
-    async def _interrupted(self, interruption: Interrupted) -> End:
-        self._steps.work.abandon()
-        await self._asking.interrupt()
-        await self._ledger.append("cancelled", {"reason": interruption.reason, **self._mark})
-        return End(stop_reason=interruption.reason)
-
-    async def _finish(self, end: End) -> None:
+    async def _end(self, end: End) -> None:
         """Steers wait on for the next prompt: nothing was said to the model that they are for."""
-        actor = self._actor
-        if end.failure is not None:
-            await self._ledger.append("error", {**error_payload(end), **self._mark})
-            actor.emit(told(end.failure))
-            actor.observe("error", end.failure)
-        self._ledger.settle()
-        actor.run = None
-        actor.emit(actor.room.position())
-        actor.emit(events.Finished(stop_reason=end.stop_reason, detail=end.detail))
+        await self._finish.write_failure(end)
+        self._actor.run = None
+        self._finish.say(end)
         settle(self.ended)
 
     def fail(self, error: Exception) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmx_core import events
-from lmx_core.errors import CompactionFailed, Failure, HookDenied, HookFailed
+from lmx_core.errors import CallbackFailed, CompactionFailed, Failure, HookDenied, HookFailed
 from lmx_core.request import Done, Error, ProviderEvent, Request
 from lmx_core.session.prompt.compact import Summarising
 from lmx_core.session.prompt.end import End, Ended, Retry, forbidden, stated_window
@@ -39,8 +39,15 @@ class Asking:
             if await self._recovered(answer):
                 retry = None
                 continue
-            switched = await self._switched(request, answer, answer.failure, retry)
-            retry = switched or await self._backed_off(request, answer, answer.failure, retry)
+            retry = await self._another(request, answer, answer.failure, retry)
+
+    async def _another(self, request: Request, answer: Finished, failure: Failure, retry: Retry | None) -> Retry:
+        """The next attempt, on another model or after a wait. What a host's function would have judged is told with it."""
+        try:
+            switched = await self._switched(request, answer, failure, retry)
+            return switched or await self._backed_off(request, answer, failure, retry)
+        except CallbackFailed as error:
+            raise CallbackFailed(error.callback, error.what, after=failure.message) from error.__cause__
 
     async def _prepared(self, retry: Retry | None) -> Request:
         """Steps 5 to 8: the next request, after at most one attempt to make room for it (CO-1)."""

@@ -83,7 +83,7 @@ class Calls:
         self._said.pop(outcome.call.id, None)
         return outcome
 
-    async def interrupt(self, *, session_over: bool) -> None:
+    async def interrupt(self, session_over: bool) -> None:
         """Gives every open call its one result (MET-5)."""
         if self._wave is not None:
             for call in list(self._wave.open.values()):

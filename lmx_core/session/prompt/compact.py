@@ -7,18 +7,19 @@ repair.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lmx_core import events
+from lmx_core.callbacks import of_host
 from lmx_core.context.compaction import closing_message
 from lmx_core.entry import Entry
-from lmx_core.errors import BudgetExceeded, Cancelled, CompactionFailed, Failure, NothingToDo
+from lmx_core.errors import BudgetExceeded, CallbackFailed, Cancelled, CompactionFailed, Failure, NothingToDo
 from lmx_core.request import Done, Error, Forecast, ProviderEvent, Request
 from lmx_core.session.inbox import Work
-from lmx_core.session.prompt.end import Interrupted, settle
+from lmx_core.session.prompt.end import Interrupted
+from lmx_core.session.prompt.errand import Errand
 from lmx_core.session.telling import watched
 from lmx_core.transcript.weight import overhead, tokens_of
 from lmx_core.turn.budget import Refusal
@@ -29,7 +30,6 @@ from lmx_core.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lmx_core.calls import ToolCall
     from lmx_core.session.actor import Actor
 
 OUTPUT_TOKENS, MOST_OUTPUT_TOKENS = 8_192, 16_384
@@ -52,6 +52,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str = ""
     usage: dict[str, Any] | None = None
+    sections: dict[str, list[str]] | None = None
     refusal: str | None = None
     failure: Failure | None = None
 
@@ -67,12 +68,12 @@ class Summarising:
     def plan(self) -> Plan | None:
         """What to cut, or None where there is too little or no safe place (CO-3, CO-4)."""
         pending = self._actor.request("")
-        strategy, head = self._options.compaction, self._ledger.projection.head
-        if not strategy.has_conversation(pending.entries):
+        head = self._ledger.projection.head
+        if not self._strategy("has_conversation", pending.entries):
             return None
         forecast = self._actor.room.forecast(pending)
         rest = pending.entries[head:]
-        if not (count := strategy.plan(rest, self._actor.room.keep(pending, forecast))):
+        if not (count := self._strategy("plan", rest, self._actor.room.keep(pending, forecast))):
             return None
         return Plan(
             elders=pending.entries[: head + count],
@@ -80,6 +81,10 @@ class Summarising:
             forecast=forecast,
             weight=self._ledger.projection.weight,
         )
+
+    def _strategy(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Asks the session's strategy. Raises CallbackFailed where it breaks."""
+        return of_host(f"{method}() of compaction=", getattr(self._options.compaction, method), *args, **kwargs)
 
     async def go(self, plan: Plan) -> events.Compacted:
         """Raises CompactionFailed, and then nothing was cut, or Interrupted."""
@@ -134,16 +139,25 @@ class Summarising:
             return answer
         if not answer.text.strip():
             return msgspec.structs.replace(answer, refusal=self._actor.messages.summary_empty())
+        return await self._read(answer)
+
+    async def _read(self, answer: Answer) -> Answer:
+        """What the strategy finds in it. Where that breaks, what the answer has cost is written all the same."""
         try:
-            text = self._options.compaction.summary(answer.text, self._options.summary_max_bytes)
-        except ValueError as error:
-            return msgspec.structs.replace(answer, refusal=str(error))
-        return msgspec.structs.replace(answer, text=text)
+            text = self._strategy("summary", answer.text, self._options.summary_max_bytes)
+            sections = self._strategy("sections", text) if self._options.summary_sections else None
+        except CallbackFailed as error:
+            refused = msgspec.structs.replace(answer, refusal=str(error.__cause__ or error))
+            if isinstance(error.__cause__, ValueError):  # how a strategy says that there is none
+                return refused
+            await self._record(msgspec.structs.replace(refused, refusal=str(error)), retrying=False)
+            raise
+        return msgspec.structs.replace(answer, text=text, sections=sections)
 
     def _request(self, plan: Plan) -> tuple[Request, str]:
         """The summary request (CO-5) and the words that close it."""
         options, last = self._options, plan.elders[-1]
-        closing = options.compaction.instructions(sections=options.summary_sections)
+        closing = self._strategy("instructions", sections=options.summary_sections)
         wanted = options.params.get("max_tokens")
         limit = min(wanted, MOST_OUTPUT_TOKENS) if isinstance(wanted, int) else OUTPUT_TOKENS
         params = {name: value for name, value in options.params.items() if name not in NOT_FOR_SUMMARIES}
@@ -195,22 +209,21 @@ class Summarising:
 
     async def _written(self, plan: Plan, answer: Answer) -> events.Compacted:
         """The `compaction` entry; with it, and not before, the cut is in force (CO-7)."""
-        sections = self._options.compaction.sections(answer.text) if self._options.summary_sections else None
         payload: dict[str, Any] = {
             "summary": answer.text,
             **_slice(plan.cut),
             "request_id": self.request_id,
             "trigger": self._trigger,
         }
-        if sections is not None:
-            payload["sections"] = sections
+        if answer.sections is not None:
+            payload["sections"] = answer.sections
         await self._ledger.append("compaction", payload, usage=answer.usage)
         fixed = overhead(self._options.system, self._actor.settings.specs)
         after = plan.forecast * (self._ledger.projection.weight + fixed) // max(1, plan.weight + fixed)
         told = events.Compacted(
             summary=answer.text,
             entries=[entry.id for entry in plan.cut],
-            sections=sections,
+            sections=answer.sections,
             tokens={"before": plan.forecast, "after": after},
             usage=answer.usage,
             trigger=self._trigger,
@@ -220,16 +233,12 @@ class Summarising:
         return told
 
 
-class Compacting:
-    """`compact()` at work. It stands where a prompt would, so a session that compacts is busy and can be cancelled."""
+class Compacting(Errand[events.Compacted]):
+    """`compact()` at work."""
 
     def __init__(self, actor: Actor):
-        loop = asyncio.get_running_loop()
-        self._actor = actor
-        self._work = actor.work(actor.ledger.new_id())
+        super().__init__(actor)
         self._summarising = Summarising(actor, self._work, trigger="request")
-        self.result: asyncio.Future[events.Compacted] = loop.create_future()
-        self.ended: asyncio.Future[None] = loop.create_future()
         self.plan = self._plan()
 
     def _plan(self) -> Plan:
@@ -253,14 +262,11 @@ class Compacting:
     def request_id(self) -> str | None:
         return self._summarising.request_id
 
-    def call(self, call_id: str) -> ToolCall | None:
-        """No tool runs during a compaction."""
-        return None
-
     async def go(self) -> None:
         try:
             told = await self._summarised()
-        except (CompactionFailed, BudgetExceeded) as error:
+        except (CompactionFailed, BudgetExceeded, CallbackFailed) as error:
+            self._work.abandon()
             self._finish(error)
         except Interrupted as interruption:
             self._work.abandon()
@@ -274,19 +280,7 @@ class Compacting:
         actor.ledger.settle()
         actor.run = None
         actor.emit(actor.room.position())
-        if isinstance(outcome, Exception):
-            self.fail(outcome)
-            return
-        settle(self.ended)
-        if not self.result.done():
-            self.result.set_result(outcome)
-
-    def fail(self, error: Exception) -> None:
-        """Whoever waits for it is told."""
-        settle(self.ended)
-        if not self.result.done():
-            self.result.set_exception(error)
-            self.result.exception()
+        self.over(outcome)
 
 
 async def clear(actor: Actor) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from lmx_core.calls import ToolCall
 from lmx_core.context.attach import Attachment
 from lmx_core.context.refresh import latest_attachments
 from lmx_core.errors import Busy, Cancelled, RefreshFailed, SessionDown
-from lmx_core.session.prompt.end import Interrupted, settle
+from lmx_core.session.prompt.end import Interrupted
+from lmx_core.session.prompt.errand import Errand
 from lmx_core.session.prompt.run import Run
 from lmx_core.turn.effects import Refresh
 
@@ -24,21 +24,12 @@ Refreshed = tuple[int, asyncio.Future[None] | None]
 """How many attachments have changed, and the start of the prompt that tells of them."""
 
 
-class Refreshing:
-    """`result` settles once everything has been read."""
-
-    request_id = None
+class Refreshing(Errand[Refreshed]):
+    """Its result is there once everything has been read."""
 
     def __init__(self, actor: Actor, attached: list[Attachment]):
-        loop = asyncio.get_running_loop()
-        self._actor, self.attached = actor, attached
-        self._work = actor.work(actor.ledger.new_id())
-        self.result: asyncio.Future[Refreshed] = loop.create_future()
-        self.ended: asyncio.Future[None] = loop.create_future()
-
-    def call(self, call_id: str) -> ToolCall | None:
-        """No tool runs meanwhile."""
-        return None
+        super().__init__(actor)
+        self.attached = attached
 
     async def go(self) -> None:
         actor = self._actor
@@ -47,34 +38,18 @@ class Refreshing:
             outcome = await actor.outcome(self._work.start(wanted))
         except Interrupted:
             self._work.abandon()
-            self._end(Cancelled("the refresh was cancelled; nothing was written"))
+            self.over(Cancelled("the refresh was cancelled; nothing was written"))
             return
         changed: list[Attachment] = outcome.value or []
         if outcome.error is not None:
-            self._end(RefreshFailed(f"reading them broke with {type(outcome.error).__name__}"))
+            self.over(RefreshFailed(f"reading them broke with {type(outcome.error).__name__}"))
         elif not changed:
-            self._end((0, None))
+            self.over((0, None))
         else:
             paths = list(dict.fromkeys(str(attached["path"]) for attached in changed))
             run = Run(actor, actor.messages.attachments_refreshed(paths), attachments=changed)
-            self._end((len(paths), run.started))
+            self.over((len(paths), run.started))
             actor.run = run
-
-    def _end(self, outcome: Refreshed | Exception) -> None:
-        self._actor.run = None
-        if isinstance(outcome, Exception):
-            self.fail(outcome)
-            return
-        settle(self.ended)
-        if not self.result.done():
-            self.result.set_result(outcome)
-
-    def fail(self, error: Exception) -> None:
-        """Whoever waits for it is told."""
-        settle(self.ended)
-        if not self.result.done():
-            self.result.set_exception(error)
-            self.result.exception()
 
 
 async def begin(actor: Actor) -> asyncio.Future[Refreshed]:

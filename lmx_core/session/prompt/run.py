@@ -13,15 +13,17 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from lmx_core import events
+from lmx_core.callbacks import of_host
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context import references
 from lmx_core.context.attach import Attachment
 from lmx_core.errors import Busy, Cancelled, Failure, HookDenied, HookFailed, NothingToRetry, SessionDown
 from lmx_core.session.prompt.asking import Asking
 from lmx_core.session.prompt.calls import Calls
-from lmx_core.session.prompt.end import End, Ended, Interrupted, error_payload, settle, told
+from lmx_core.session.prompt.end import End, Ended, Interrupted, settle
+from lmx_core.session.prompt.finish import Finish
 from lmx_core.session.prompt.steps import Steps
-from lmx_core.session.telling import of_answer, of_end, of_error, of_model, watched
+from lmx_core.session.telling import of_answer, of_error, of_model, watched
 from lmx_core.telemetry import Span
 from lmx_core.transcript.replay import ends_in_failure
 from lmx_core.turn.effects import Finished, ReadReferences, RunTools
@@ -59,6 +61,7 @@ class Run:
         self._follow_up, self._attachments = follow_up, attachments
         self._steps = Steps(actor, self.id)
         self._asking, self._calls = Asking(self._steps), Calls(self._steps)
+        self._finish = Finish(self._steps, self._asking, close_calls=self._calls.interrupt)
         self._first_seq = 0
         self._record = Record()
         self._stop_hook_active = False
@@ -93,15 +96,7 @@ class Run:
         if prompt is not None:
             await self._ledger.append("user", prompt)
         settle(self.started)
-        cancelled = False
-        try:
-            end = await self._turns_until_the_end()
-        except Ended as ended:
-            end = ended.end
-        except Interrupted as interruption:
-            end, cancelled = await self._interrupted(interruption), True
-        span.note(**of_end(end, cancelled=cancelled))
-        await self._finish(end)
+        await self._end(await self._finish.of(self._turns_until_the_end(), span))
 
     # -- before it begins
 
@@ -161,7 +156,7 @@ class Run:
         view = self._record.view(
             turns_taken=self._steps.turns, max_turns=self._actor.limits.max_turns, messages=self._actor.messages
         )
-        verdict = self._actor.guard.decide(view)
+        verdict = of_host("guard=", self._actor.guard.decide, view)
         if isinstance(verdict, Stop):
             failure = Failure(code=verdict.reason, message=verdict.message)
             raise Ended(End(stop_reason=verdict.reason, failure=failure))
@@ -187,28 +182,15 @@ class Run:
     def _steered(self) -> bool:
         return bool(self._actor.steers.waiting) and self._steps.refusal() is None
 
-    async def _interrupted(self, interruption: Interrupted) -> End:
-        """Cancelled: what was said is kept, every open call gets its one result, nothing that comes later counts (MET-5)."""
-        self._steps.work.abandon()
-        await self._asking.interrupt()
-        await self._calls.interrupt(session_over=interruption.session_over)
-        await self._ledger.append("cancelled", {"reason": interruption.reason})
-        return End(stop_reason=interruption.reason)
-
-    async def _finish(self, end: End) -> None:
+    async def _end(self, end: End) -> None:
         """Step 12: failure and evidence are written; then what was not delivered, where the window stands, and the end."""
         actor = self._actor
-        if end.failure is not None:
-            await self._ledger.append("error", error_payload(end))
-            actor.emit(told(end.failure))
-            actor.observe("error", end.failure)
-        self._ledger.settle()
+        await self._finish.write_failure(end)
         await actor.evidence.finish(self.id, self._first_seq, end)
         actor.run = None
         for text in actor.steers.take():
             actor.emit(events.SteerDropped(text=text))
-        actor.emit(actor.room.position())
-        actor.emit(events.Finished(stop_reason=end.stop_reason, detail=end.detail))
+        self._finish.say(end)
         settle(self.ended)
 
     def fail(self, error: Exception) -> None:

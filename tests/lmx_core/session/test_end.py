@@ -11,6 +11,7 @@ from support.sessions import Echo, Gate, Stuck, world
 from lmx_core import (
     JSONLStore,
     MemoryStore,
+    Messages,
     Scripted,
     SessionDown,
     StoreError,
@@ -139,9 +140,9 @@ async def test_se_6_a_thread_that_cannot_be_ended_does_not_hold_up_the_stop():
 async def test_st_5_rt_5_a_crash_ends_one_session_for_good_and_no_other(caplog):
     """ST-5, RT-5."""
 
-    class Broken:
-        def decide(self, view):
-            raise RuntimeError("the guard of the host")
+    class Broken(Messages):
+        def turn_budget_spent(self, turns: int) -> str:
+            raise RuntimeError("what the host says instead")
 
     gate = Gate()
     async with runtime() as mounted:
@@ -150,11 +151,11 @@ async def test_st_5_rt_5_a_crash_ends_one_session_for_good_and_no_other(caplog):
             given = {"runtime": mounted, "store": MemoryStore(), "model": "scripted:m", **more}
             return await start_session(**given)
 
-        broken = await session(provider=Scripted([tool_call("echo")]), tools=[Echo()], guard=Broken())
+        broken = await session(provider=Scripted([tool_call("echo")]), tools=[Echo()], messages=Broken(), max_turns=1)
         healthy = await session(provider=Scripted([tool_call("gate", id="c"), complete("fine")]), tools=[gate])
         await healthy.prompt("go")
         async with healthy.subscribe() as heard:
-            with pytest.raises(SessionDown, match="crashed"):
+            with pytest.raises(SessionDown, match=r"crashed \(Broken.turn_budget_spent\(\) raised RuntimeError"):
                 await broken.await_prompt("go")
             await settle()
             assert mounted.sessions == (healthy,) and broken.down == "crashed"

@@ -303,11 +303,3 @@ async def test_ry_3_a_host_may_classify_failures_and_sees_the_original():
         assert (await play(w))[-1].stop_reason == "error" and len(w.provider.requests) == 1
     async with world([http_error(500), complete("ok")], provider_retry={"classify": classify}) as w:
         assert (await play(w, 2_000))[-1].stop_reason == "stop"
-
-
-async def test_ry_3_another_word_is_an_error_of_the_host():
-    async with world([http_error(503)], provider_retry={"classify": lambda failure: "perhaps"}) as w:
-        async with w.session.subscribe() as heard:
-            await w.session.prompt("go")
-            down = (await collect(heard, events.Down))[-1]
-        assert down.reason == "crashed"

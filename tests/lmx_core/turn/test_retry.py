@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmx_core.errors import ConfigError, Failure
+from lmx_core.errors import CallbackFailed, Failure
 from lmx_core.turn.retry import Policy, policy
 
 SERVER = Failure(code="http", message="x", category="server", http_status=503)
@@ -88,7 +88,7 @@ def test_ry_3_a_hosts_word_is_one_of_three():
     assert waits(SERVER, classify=lambda _: "default")[0] == 2_000
     assert waits(account, classify=lambda _: "default")[0] is None
     for word in ("", None, True, "Transient"):
-        with pytest.raises(ConfigError, match="transient, fatal, default"):
+        with pytest.raises(CallbackFailed, match="transient, fatal, default"):
             waits(SERVER, classify=lambda _, word=word: word)
 
 
