@@ -176,6 +176,19 @@ class LmxApp(TerminalApp, inherit_bindings=False):
 
     # --- keys -------------------------------------------------------------------------------------------------------
 
+    async def on_event(self, event: events.Event) -> None:
+        """What is typed goes at once to the part that the state shows, not through a widget's queue.
+
+        The focus follows the state a moment later, and letters that come fast after Ctrl-R would still reach the draft.
+        """
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+        elif self.screen is self.main and self.main.is_mounted:
+            self.app_focus = True
+            self.main.typed(event, self.state)
+        else:
+            await super().on_event(event)
+
     def draft_changed(self, draft: Draft) -> None:
         self.tell(msg.Edited(draft))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import unicodedata
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from textual import events
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
 from lmx.sessions import SessionInfo
@@ -89,6 +92,34 @@ class FakeHost:
         return assemble(Harness(), [Permissions(handle=self.permission), Search(), *kept])
 
 
+class QuickPilot(Pilot[int]):
+    """Textual's pilot sleeps at least 20 ms a key until the processor idles; here a key is done when its messages are."""
+
+    async def press(self, *keys: str) -> None:
+        driver = self.app._driver
+        assert driver is not None
+        for key in keys:
+            name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+            event = events.Key(name, _typed(name))
+            event.set_sender(self.app)
+            driver.send_message(event)
+        await settle(self)
+
+
+async def settle(pilot: Pilot[int]) -> None:
+    """Until every widget has done what was sent to it, and what followed from that; then the frame is drawn."""
+    for _ in range(3):
+        await pilot._wait_for_screen()
+    pilot.app.screen._on_timer_update()
+
+
+def _typed(key: str) -> str | None:
+    try:
+        return unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(key, key)))
+    except KeyError:
+        return key if len(key) == 1 else None
+
+
 class Screen:
     """A running screen: the app, Textual's pilot, and the time of every rule that has one."""
 
@@ -115,7 +146,7 @@ class Screen:
         while not true():
             assert asyncio.get_running_loop().time() < end, f"never: {what}; the screen:\n{self.text()}"
             await asyncio.sleep(0.01)
-            await self.pilot.pause()
+            await settle(self.pilot)
 
     def rows(self) -> list[str]:
         """What the terminal would show."""
@@ -139,8 +170,8 @@ async def screen(host: FakeHost, size: tuple[int, int] = (80, 24), *, ready: boo
         pass
     async with Runtime():
         app = LmxApp(host, now=lambda: clock[0])
-        async with app.run_test(size=size) as pilot:
-            shown = Screen(app, pilot, host, clock)
+        async with app.run_test(size=size):
+            shown = Screen(app, QuickPilot(app), host, clock)
             if ready:
                 await shown.when(lambda: app.state.life == "ready", "ready")
             yield shown

@@ -6,6 +6,7 @@ show, so that a delta repaints the transcript and nothing else.
 
 from __future__ import annotations
 
+from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
@@ -63,6 +64,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self.status
         yield self.menu
         yield self.small
+
+    def typed(self, event: events.Key | events.Paste, state: State) -> None:
+        """A key or a paste, for the part that takes keys in this state."""
+        if isinstance(event, events.Key) and self._plan is not None and self._plan.too_small:
+            self.small.on_key(event)
+            return
+        part = self.composer if state.search is None else self.search
+        if isinstance(event, events.Key):
+            part.on_key(event)
+        else:
+            part.on_paste(event)
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
