@@ -39,21 +39,20 @@ _JOINERS = (
     r"\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0080-\U000e0fff"
 )
 
-_TEXT_SUSPECT = re.compile(f"[{_CONTROL}\u2028\u2029{_BIDI}{_UNSEEN}{_TAGS}{_SURROGATE}]")
-_TEXT = re.compile(
+# Not compiled here: `re` does it when one is first used, and keeps it. All of them would cost a short run 3 ms.
+_TEXT_SUSPECT = f"[{_CONTROL}\u2028\u2029{_BIDI}{_UNSEEN}{_TAGS}{_SURROGATE}]"
+_TEXT = (
     f"(?P<keep>{_FLAG})|{_SEQUENCE}|(?P<line>[\x85\u2028\u2029])|(?P<broken>[{_SURROGATE}])"
     f"|[{_CONTROL}{_BIDI}{_UNSEEN}{_TAGS}]"
 )
-_PASTED = re.compile(f"{_SEQUENCE}|[{_CONTROL}]")
-_TERMINAL_SUSPECT = re.compile(f"[{_CONTROL}{_BIDI}{_SURROGATE}]")
-_TERMINAL = re.compile(
-    f"{_SEQUENCE}|(?P<line>\x85)|(?P<broken>[{_SURROGATE}])|(?P<named>[{_BIDI}])|[{_CONTROL}]",
-)
-_EVIDENCE = re.compile(f"[{_CONTROL}\u2028\u2029{_BIDI}{_UNSEEN}{_TAGS}{_SURROGATE}{_JOINERS}]")
+_PASTED = f"{_SEQUENCE}|[{_CONTROL}]"
+_TERMINAL_SUSPECT = f"[{_CONTROL}{_BIDI}{_SURROGATE}]"
+_TERMINAL = f"{_SEQUENCE}|(?P<line>\x85)|(?P<broken>[{_SURROGATE}])|(?P<named>[{_BIDI}])|[{_CONTROL}]"
+_EVIDENCE = f"[{_CONTROL}\u2028\u2029{_BIDI}{_UNSEEN}{_TAGS}{_SURROGATE}{_JOINERS}]"
 
 # A combining character is no letter or digit for `re`; only runs that might be too long are looked at one by one.
-_MARK_RUN = re.compile(rf"[^\w\x00-\x7f\u2010-\u20cf\u2100-\u2bff]{{{MARKS_PER_CLUSTER + 1},}}")
-_HOST = re.compile(r"(?:(?<=://)|(?<=@))[^\s/?#\"'<>()]+")
+_MARK_RUN = rf"[^\w\x00-\x7f\u2010-\u20cf\u2100-\u2bff]{{{MARKS_PER_CLUSTER + 1},}}"
+_HOST = r"(?:(?<=://)|(?<=@))[^\s/?#\"'<>()]+"
 _LOOK_ALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU", "FULLWIDTH", "MATHEMATICAL")
 
 
@@ -65,19 +64,19 @@ def visible(text: str, mode: Mode = "text") -> str:
     out, controls as `\\x1b`, the rest as `<U+202E>`, and so are look-alike letters in host names. Source: SAF-1, SAF-3, APR-2.
     """
     if mode == "evidence":
-        text = _EVIDENCE.sub(_written_out, text)
+        text = re.sub(_EVIDENCE, _written_out, text)
         if not text.isascii():
-            text = _HOST.sub(_without_look_alikes, text)
-    elif _TEXT_SUSPECT.search(text):
-        text = _TEXT.sub(_replaced, text)
-    return text if text.isascii() else _MARK_RUN.sub(_shortened, text)
+            text = re.sub(_HOST, _without_look_alikes, text)
+    elif re.search(_TEXT_SUSPECT, text):
+        text = re.sub(_TEXT, _replaced, text)
+    return text if text.isascii() else re.sub(_MARK_RUN, _shortened, text)
 
 
 def for_terminal(text: str) -> str:
     """A line of a command (`run`, `log`, ...) on its way to a terminal: escape sequences and controls removed, bidi
     controls written out, everything else exact (cli.md 2.7). Only for a tty: files and pipes get the text as it is.
     """
-    return _TERMINAL.sub(_replaced, text) if _TERMINAL_SUSPECT.search(text) else text
+    return re.sub(_TERMINAL, _replaced, text) if re.search(_TERMINAL_SUSPECT, text) else text
 
 
 def one_line(text: str, mode: Mode = "text") -> str:
@@ -87,7 +86,7 @@ def one_line(text: str, mode: Mode = "text") -> str:
 
 def pasted(text: str) -> tuple[str, int]:
     """What a paste inserts, and how many controls and sequences were left out of it (CMP-13). CR and CRLF become LF."""
-    return _PASTED.subn("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return re.subn(_PASTED, "", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def last_states(text: str) -> str:

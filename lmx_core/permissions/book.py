@@ -1,22 +1,24 @@
 """The rules in force: those that were configured and those that were remembered, read anew for every decision (PM-5).
 
 `read` turns the lists of a configuration into rules. A rule may be a table with examples; one that does not do what its
-examples say stops the start, because the person believes it does.
+examples say stops the start, because the person believes it does. What compares a rule with a call is loaded when a call is
+there: most starts have no rule, and many no call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lmx_core.calls import Descriptor, Identity, ToolCall
 from lmx_core.errors import ConfigError
-from lmx_core.permissions import subject
 from lmx_core.permissions.rules import VERBS, Rule, Verb, parse
-from lmx_core.permissions.subject import Bare, Subject, Verdict
+
+if TYPE_CHECKING:
+    from lmx_core.permissions.subject import Bare, Subject, Verdict
 
 _FIELDS = frozenset(("rule", "should_match", "should_not_match"))
 
@@ -32,12 +34,18 @@ class Rules(msgspec.Struct, frozen=True):
         return Rules(self.deny + others.deny, self.ask + others.ask, self.allow + others.allow)
 
     def denied(self, call: Subject) -> Verdict | None:
+        from lmx_core.permissions import subject
+
         return subject.hit(self.deny, call)
 
     def asked(self, call: Subject) -> Verdict | None:
+        from lmx_core.permissions import subject
+
         return subject.hit(self.ask, call)
 
     def allowed(self, call: Subject) -> list[Verdict] | Bare:
+        from lmx_core.permissions import subject
+
         return subject.allowed(self.allow, call)
 
     def __bool__(self) -> bool:
@@ -88,6 +96,8 @@ def _try_examples(rule: Rule, good: list[str], bad: list[str]) -> None:
 
 def matches(rule: Rule, example: str) -> bool:
     """Whether a rule is about an example: a command, a path, an address, or the name of a tool."""
+    from lmx_core.permissions import subject
+
     cwd = Path("/nonexistent/project")
     if rule.tools[0] == "bash":
         call = ToolCall(id="example", name="bash", arguments={"command": example})

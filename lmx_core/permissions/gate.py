@@ -10,19 +10,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lmx_core.calls import ToolCall
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ConfigError
 from lmx_core.hooks.base import HookContext
-from lmx_core.permissions import paths
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.effects import Act, act_of
 from lmx_core.permissions.modes import Handle
-from lmx_core.permissions.subject import Bare, Subject, Verdict, subject_of
-from lmx_core.permissions.suggest import suggestions
 from lmx_core.verdict import Allow, Decision, Deny, Pending
+
+if TYPE_CHECKING:
+    from lmx_core.permissions.subject import Subject, Verdict
 
 NonInteractive = Literal["ask", "deny", "allow"]
 NON_INTERACTIVE: tuple[NonInteractive, ...] = ("ask", "deny", "allow")
@@ -59,6 +59,8 @@ class Gate:
     def withheld(self, cwd: Path) -> Callable[[str], bool] | None:
         """The files that no search in `cwd` shows: those that a rule denies to be read, or asks about."""
         rules = self._rules.more(self._handle.rules())
+        from lmx_core.permissions import paths
+
         found = [rule.spec for rule in (*rules.deny, *rules.ask) if rule.kind == "path" and rule.applies("grep")]
         return (lambda path: any(paths.hits(spec, paths.target(cwd, path), cwd) for spec in found)) if found else None
 
@@ -79,6 +81,9 @@ class Gate:
         if self._non_interactive == "deny" or not context.can_ask:
             refusal = _without_a_person(decision, "deny", _NOBODY)
             return Deny(refusal.sentence, decision=refusal)
+        from lmx_core.permissions.subject import subject_of
+        from lmx_core.permissions.suggest import suggestions
+
         details = context.asked.details if context.asked is not None else {}
         offered = suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
         permission = {"mode": mode, "reason": decision.sentence, "suggestions": offered}
@@ -142,7 +147,7 @@ class _ByRule:
 
     def __init__(self, subject: Subject | None, rules: Rules, act: Act):
         self._subject, self._rules, self._act = subject, rules, act
-        self._bare: Bare | None = None
+        self._missing = ""
 
     def denied(self) -> Decision | None:
         """A refusal. Where only bash knows whether the rule is hit, a person decides."""
@@ -156,9 +161,11 @@ class _ByRule:
         return self._told(found, "ask") if found is not None else None
 
     def allowed(self) -> Decision | None:
-        found = self._rules.allowed(self._subject) if self._subject is not None else Bare("")
-        if isinstance(found, Bare):
-            self._bare = found
+        if self._subject is None:
+            return None
+        found = self._rules.allowed(self._subject)
+        if not isinstance(found, list):
+            self._missing = f"{found.what} ({found.why})" if found.why else found.what
             return None
         used = list(dict.fromkeys(verdict.rule for verdict in found))
         names = " and ".join(rule.text for rule in used)
@@ -167,10 +174,7 @@ class _ByRule:
 
     def missing(self) -> str:
         """The piece that no allow rule covers, where there are such rules."""
-        bare = self._bare
-        if bare is None or not bare.what or not self._rules.allow:
-            return ""
-        return f"; no rule covers {bare.what}" + (f" ({bare.why})" if bare.why else "")
+        return f"; no rule covers {self._missing}" if self._missing and self._rules.allow else ""
 
     def _told(self, found: Verdict, verdict: str) -> Decision:
         says = {"deny": "denies", "ask": "asks about"}[found.rule.verb]
@@ -184,7 +188,11 @@ class _ByRule:
 
 def _subject(call: ToolCall, context: HookContext, rules: Rules) -> Subject | None:
     """What the rules are compared with; None without rules, so that no command is read for nothing."""
-    return subject_of(call, context.tool_descriptor, context.cwd) if rules else None
+    if not rules:
+        return None
+    from lmx_core.permissions.subject import subject_of
+
+    return subject_of(call, context.tool_descriptor, context.cwd)
 
 
 def _decision(verdict: str, sentence: str, rule: str, source: str) -> Decision:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from lmx_core.errors import ConfigError
 from lmx_core.permissions import paths
-from lmx_core.permissions.shell.base import Part, Setting
-from lmx_core.permissions.shell.words import Word, collapsed
+
+if TYPE_CHECKING:
+    from lmx_core.permissions.shell.base import Part, Setting
 
 Verb = Literal["allow", "deny", "ask"]
 VERBS: tuple[Verb, ...] = ("deny", "ask", "allow")
@@ -116,9 +117,15 @@ def _quoted(text: object) -> str:
 # --- commands ---------------------------------------------------------------------------------------------------------
 
 
+def _collapsed(text: str) -> str:
+    from lmx_core.permissions.shell.words import collapsed  # a start without commands does not load what reads them
+
+    return collapsed(text)
+
+
 def covers_whole(rule: Rule, text: str) -> bool:
     """An exact rule that is the whole command, word for word: the one kind that allows what is complex (RL-3)."""
-    return rule.kind == "bash" and not rule.spec.endswith(":*") and collapsed(rule.spec) == text
+    return rule.kind == "bash" and not rule.spec.endswith(":*") and _collapsed(rule.spec) == text
 
 
 def covers(rule: Rule, part: Part) -> bool:
@@ -181,7 +188,7 @@ def _lines(part: Part, *, bare: bool) -> list[tuple[list[str | None], int]]:
 def _exactly(rule: Rule, line: list[str | None], text: str) -> bool:
     if rule.spec.endswith(":*"):
         return False
-    return collapsed(text) == collapsed(rule.spec) or line == list(_words(rule.spec)) or _by_pattern(rule, line)
+    return _collapsed(text) == _collapsed(rule.spec) or line == list(_words(rule.spec)) or _by_pattern(rule, line)
 
 
 def _by_pattern(rule: Rule, line: list[str | None]) -> bool:
@@ -257,7 +264,7 @@ def _joined(line: list[str | None]) -> str:
 
 
 def _pattern(spec: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(piece) for piece in collapsed(spec).split("*")), re.DOTALL)
+    return re.compile(".*".join(re.escape(piece) for piece in _collapsed(spec).split("*")), re.DOTALL)
 
 
 _CUTS = re.compile(r"\$\(|[`;|&(){}\n]|<\(|>\(|&&|\|\|")
@@ -324,6 +331,9 @@ def hits_host(rule: Rule, host: str) -> bool:
 
 def plain(words: Iterable[str], settings: Iterable[Setting] = ()) -> Part:
     """A part of words that are all known, for trying a rule on."""
+    from lmx_core.permissions.shell.base import Part
+    from lmx_core.permissions.shell.words import Word
+
     return Part(words=tuple(Word(text=word, value=word) for word in words), settings=tuple(settings))
 
 

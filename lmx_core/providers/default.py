@@ -19,16 +19,15 @@ from lmx_core.providers.base import Emit, parse_spec
 from lmx_core.providers.failures import AttemptFailed, broken_stream
 from lmx_core.providers.headers import added, disclosed
 from lmx_core.providers.http import Http
-from lmx_core.providers.ollama import Daemon
 from lmx_core.providers.route import Route, Routes, not_sent
 from lmx_core.providers.wire.answer import Answer
 from lmx_core.providers.wire.base import UNANSWERED, encode
-from lmx_core.providers.wire.recovered.spelled import in_words
 from lmx_core.request import Error, Request, ToolSpec
 
 if TYPE_CHECKING:
     from lmx_core.providers.litellm.stream import LiteLLM
     from lmx_core.providers.local.servers import Servers
+    from lmx_core.providers.ollama import Daemon
 
 LOCAL_IDLE_FLOOR_MS = 900_000
 """A local model may think about a long prompt for minutes before its first token (OL-2)."""
@@ -130,6 +129,8 @@ class DefaultProvider:
         """Over the server of a model file, started if there is none. Where that has ended, it is why the answer broke off."""
         running = await self._local().serve(route.target.model)
         if not running.knows_tools:
+            from lmx_core.providers.wire.recovered.spelled import in_words
+
             request = in_words(request)
         try:
             await self._attempt(route.at(running.root, running.key, running.window), request, answer)
@@ -241,6 +242,8 @@ class DefaultProvider:
         return await self._daemon(route).window(route.target.model)
 
     def _daemon(self, route: Route) -> Daemon:
+        from lmx_core.providers.ollama import Daemon
+
         root = route.wire.root(route.target.base_url)
         return Daemon(self._http, route.place, root, route.headers())
 

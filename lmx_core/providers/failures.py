@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -56,15 +55,14 @@ _GENERAL = (("rate_limit", RATE_CODES), ("timeout", TIMEOUT_CODES), ("server", S
 
 _STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 413: "context_limit", 429: "rate_limit"}
 
-_OVERFLOW = re.compile(
+_OVERFLOW = (
     r"prompt is too long: (?P<a>\d+) tokens > (?P<w1>\d+)"  # Anthropic
     r"|input length and `max_tokens` exceed context limit: \d+ \+ \d+ > (?P<w2>\d+)"
     r"|maximum context length (?:is|of) (?P<w3>\d+)"  # OpenAI, DeepSeek, OpenRouter, vLLM, LM Studio
     r"|maximum prompt length is (?P<w4>\d+)"  # xAI
     r"|input token count \(?\d+\)? exceeds the maximum number of tokens allowed \(?(?P<w5>\d+)"  # Google
     r"|exceeds? the (?:available )?context (?:window|size|length)(?: \((?P<w6>\d+))?"  # OpenAI, llama.cpp, Ollama
-    r"|Prompt exceeds max length",  # Z.AI
-    re.IGNORECASE,
+    r"|Prompt exceeds max length"  # Z.AI
 )
 
 
@@ -185,6 +183,8 @@ def retry_after(headers: Mapping[str, str], now_ms: int) -> int | None:
 
 
 def _until(date: str, now_ms: int) -> float:
+    from email.utils import parsedate_to_datetime  # no other answer needs it, and it brings a dozen modules
+
     try:
         return parsedate_to_datetime(date).timestamp() * 1_000 - now_ms
     except (ValueError, OverflowError):
@@ -246,7 +246,7 @@ def _code(reported: Reported, category: str) -> str:
 def _category(reported: Reported, status: int | None) -> tuple[str, int | None]:
     """The kind, and the window that an overflow states."""
     window = reported.window
-    if status in (400, 413) and (match := _OVERFLOW.search(reported.message)):
+    if status in (400, 413) and (match := re.search(_OVERFLOW, reported.message, re.IGNORECASE)):
         stated = next((int(n) for name, n in match.groupdict().items() if n and name.startswith("w")), None)
         return "context_limit", window or stated
     for kind, words in _TELLING if status is not None else _TELLING + _GENERAL:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,9 +17,10 @@ from lmx_core.errors import ConfigError
 from lmx_core.providers import catalog, models
 from lmx_core.providers.base import ModelSpec
 from lmx_core.providers.failures import AttemptFailed
-from lmx_core.providers.http import Http
-from lmx_core.providers.ollama import Daemon
-from lmx_core.providers.route import Route
+
+if TYPE_CHECKING:
+    from lmx_core.providers.http import Http
+    from lmx_core.providers.route import Route
 
 LOOKUP_MS = 5_000
 
@@ -76,6 +77,8 @@ async def _names(http: Http, route: Route) -> list[str]:
         return list(models.listed(route.info.name))
     root, headers = route.wire.root(route.target.base_url), route.headers()
     if route.info.name == "ollama":
+        from lmx_core.providers.ollama import Daemon
+
         return await Daemon(http, route.place, root, headers).models()
     all_of_them = "?limit=1000" if route.wire.name == "anthropic" else ""  # a page has twenty
     data = await http.get(route.place, f"{root}/models{all_of_them}", headers, LOOKUP_MS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -19,12 +20,16 @@ from lmx_core.providers.catalog import ProviderInfo
 from lmx_core.providers.failures import AttemptFailed, Place
 from lmx_core.providers.headers import NOTHING, Added
 from lmx_core.providers.litellm import known, workers
-from lmx_core.providers.litellm.wire import ThroughLiteLLM
-from lmx_core.providers.wire.anthropic import AnthropicMessages
 from lmx_core.providers.wire.base import Target, Wire
-from lmx_core.providers.wire.ollama import OllamaChat
-from lmx_core.providers.wire.openai_chat import OpenAIChat
-from lmx_core.providers.wire.openai_responses import OpenAIResponses
+
+_WIRES = {
+    "anthropic": "wire.anthropic:AnthropicMessages",
+    "ollama": "wire.ollama:OllamaChat",
+    "openai_chat": "wire.openai_chat:OpenAIChat",
+    "openai_responses": "wire.openai_responses:OpenAIResponses",
+    "litellm": "litellm.wire:ThroughLiteLLM",
+}
+"""Where each protocol is spoken. A session speaks one of them, and does not pay for loading the others."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +76,7 @@ class Routes:
             split(url)
         self._base_url, self._api_keys, self._environ = base_url, _by_provider(api_keys), environ
         self._local_max_tokens, self._added = local_max_tokens, added
-        self._wires: dict[str, Wire] = {
-            wire.name: wire
-            for wire in (AnthropicMessages(), OllamaChat(), OpenAIChat(), OpenAIResponses(), ThroughLiteLLM())
-        }
+        self._wires: dict[str, Wire] = {}
 
     def with_keys(self, api_keys: Mapping[str, str]) -> Routes:
         """The same routes opened by other keys. Raises ConfigError."""
@@ -127,7 +129,7 @@ class Routes:
                 local=local,
                 secrets=tuple(filter(None, (key, parts and parts.password, *self._around(info), *added.secrets))),
             ),
-            wire=self._wires[_wire(info, target)],
+            wire=self._wire(_protocol(info, target)),
             key=key,
             added=added,
         )
@@ -160,6 +162,12 @@ class Routes:
                 return key, variable
         return None, " or ".join(info.key_variables)
 
+    def _wire(self, protocol: str) -> Wire:
+        if protocol not in self._wires:
+            module, _, name = _WIRES[protocol].partition(":")
+            self._wires[protocol] = getattr(import_module(f"lmx_core.providers.{module}"), name)()
+        return self._wires[protocol]
+
     def _around(self, info: ProviderInfo) -> Iterator[str]:
         """What litellm's worker is given beside a key and must not be repeated either."""
         if info.opens == "ambient":
@@ -177,7 +185,7 @@ class Routes:
             raise not_sent("invalid_api_key", text, category="auth", provider=info.name)
 
 
-def _wire(info: ProviderInfo, target: Target) -> str:
+def _protocol(info: ProviderInfo, target: Target) -> str:
     """The protocol of a request (design.md section 4).
 
     OpenAI itself is spoken to over Responses, of models that are known to speak it. Ollama is asked its own way at the daemon's

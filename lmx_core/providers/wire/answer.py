@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmx_core.entry import valid_text
 from lmx_core.errors import clean_message
 from lmx_core.providers.base import Emit
 from lmx_core.providers.headers import Disclosed
 from lmx_core.providers.wire.base import arguments
-from lmx_core.providers.wire.recovered import Sieve
 from lmx_core.request import (
     ContextWindow,
     Done,
@@ -29,10 +28,19 @@ from lmx_core.request import (
 )
 from lmx_core.usage import Usage
 
+if TYPE_CHECKING:
+    from lmx_core.providers.wire.recovered import Sieve
+
 NOTHING = Disclosed()
 
 EXTRA_CONTENT = "extra_content"
 """The type of the reasoning detail that keeps what came beside a call."""
+
+
+def _sieve(tools: Collection[str]) -> Sieve:
+    from lmx_core.providers.wire.recovered import Sieve  # most providers' calls come as calls
+
+    return Sieve(tools)
 
 
 class CallSlot:
@@ -77,7 +85,7 @@ class Answer:
         self._status: int | None = None
         self._headers: dict[str, str] = {}
         self._told = False
-        self._sieve = Sieve(tools) if tools else None
+        self._sieve = _sieve(tools) if tools else None
         self._price = price
         self._used_ids = used_ids
         self._items: list[tuple[str, list[str]]] = []
