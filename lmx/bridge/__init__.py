@@ -16,9 +16,9 @@ Every surface uses it: the full screen and the plain one differ in how they draw
 
 from __future__ import annotations
 
-from lmx.bridge.actions import LineActions
+from lmx.bridge.actions import LineActions, perform
 from lmx.bridge.bridge import Bridge
 from lmx.bridge.host import Host
 from lmx.bridge.surface import Surface
 
-__all__ = ["Bridge", "Host", "LineActions", "Surface"]
+__all__ = ["Bridge", "Host", "LineActions", "Surface", "perform"]

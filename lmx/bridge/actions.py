@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmx.bridge import putback
 from lmx.bridge.bridge import Bridge
+from lmx.commands import Command
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx_core import FOREVER
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
     from lmx.bridge.gate import Gate
     from lmx.bridge.host import Host
     from lmx_core import Session
+
+
+async def perform(bridge: Bridge, command: Command, line: fx.Run, *, model: str) -> None:
+    """Performs a command. The reducer hears when it is done, for what is queued behind it waits for that (CMP-42)."""
+    ok = False
+    try:
+        await command.perform(LineActions(bridge, line, model=model), line.argument)
+        ok = True
+    finally:
+        bridge.surface.tell(msg.Performed(ok))
 
 
 class LineActions:

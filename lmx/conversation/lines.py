@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import menus
 from lmx.conversation.draft import Draft
 from lmx.conversation.session import cards, phases, turns
-from lmx.conversation.state import Browsing, Steer
+from lmx.conversation.state import Steer
 from lmx.conversation.step import Command, Step, held_box, steer_box
+from lmx.conversation.unsent import browsing, queue
 from lmx.sanitize import one_line
 
 ARMED_MS = 750
@@ -45,16 +44,25 @@ def submit(step: Step) -> None:
     if step.state.menu is not None and menus.take(step, run=True):
         return
     draft = step.state.draft
-    text = draft.expanded()
-    if draft.blank:
+    if step.state.queue.revising is not None:
+        if (refusal := _not_queued(step, draft)) is not None:
+            step.flash(refusal)
+        else:
+            queue.store(step)
+    elif draft.blank:
         if step.state.life == "down":
             step.do(fx.Restart())
-        return
-    if (line := _command_line(text)) is not None:
-        _command(step, *line)
-        return
-    if text.startswith("//"):
-        text = text[1:]
+        else:
+            queue.go_on(step)
+    elif (line := _command_line(draft.expanded())) is not None:
+        _command(step, draft, *line, typed=True)
+    else:
+        _say(step, draft)
+
+
+def _say(step: Step, draft: Draft) -> None:
+    """A typed line that is no command: an answer, a steer or a prompt."""
+    text = _text(draft)
     if step.state.cards and cards.answer_line(step, text):
         step.clear_draft()
     elif step.state.life == "starting":
@@ -67,6 +75,63 @@ def submit(step: Step) -> None:
         _sent(step, draft)
         step.clear_draft()
         prompt(step, draft, text)
+
+
+def _text(draft: Draft) -> str:
+    """What is sent of it: `//text` sends `/text` (CMD-2)."""
+    text = draft.expanded()
+    return text[1:] if text.startswith("//") else text
+
+
+def complete(step: Step) -> None:
+    """Tab: fills what the menu offers; with nothing to fill, queues the draft for the end of what runs (CMP-40)."""
+    draft = step.state.draft
+    if step.state.menu is not None and menus.take(step, run=False) and _was_filled(step, draft):
+        return
+    if step.state.queue.revising is not None:
+        submit(step)
+    elif not draft.blank and (step.state.busy or step.state.performing or step.state.life == "starting"):
+        enqueue(step)
+
+
+def _was_filled(step: Step, before: Draft) -> bool:
+    """Whether the menu had something to add: to a name, its rest, or the arguments without which it does nothing."""
+    if step.state.draft.text.rstrip() != before.text.rstrip():
+        return True
+    line = _command_line(step.state.draft.text)
+    command = find(step.commands, line[0]) if line is not None else None
+    return command is not None and command.asks and step.state.menu is not None
+
+
+def enqueue(step: Step) -> None:
+    """The draft goes to the end of the queue; where it cannot, it stays in the composer."""
+    draft = step.state.draft
+    if (refusal := _not_queued(step, draft)) is not None:
+        step.flash(refusal)
+    elif queue.add(step, draft):
+        step.clear_draft()
+
+
+def _not_queued(step: Step, draft: Draft) -> str | None:
+    """Why a line would do nothing when its turn comes: a command that there is not, or that cannot be read."""
+    line = _command_line(draft.expanded())
+    if line is None:
+        return None
+    command = find(step.commands, line[0])
+    return _unknown(step, line[0]) if command is None else command.check(line[1])
+
+
+def go_on(step: Step) -> None:
+    """After whatever happened: the next of the queue is sent if nothing else has to come first (CMP-44)."""
+    draft = queue.next_one(step)
+    if draft is None:
+        return
+    line = _command_line(draft.expanded())
+    if line is not None:
+        _command(step, draft, *line, typed=False)
+        return
+    _sent(step, draft)
+    prompt(step, draft, _text(draft))
 
 
 def prompt(step: Step, draft: Draft, text: str) -> None:
@@ -84,6 +149,7 @@ def rejected(step: Step, draft: Draft, sentence: str) -> None:
         step.set(turn=None, phase=None)
     step.note(words.PROMPT_REFUSED.format(reason=sentence), tone="error", kind="error")
     step.give_back(draft)
+    queue.pause(step)
     turns.take_undelivered(step)
 
 
@@ -95,8 +161,7 @@ def send_held(step: Step) -> None:
     if key is not None:
         step.do(fx.Remove(key))
     step.set(held=None, held_key=None)
-    text = held.expanded()
-    prompt(step, held, text[1:] if text.startswith("//") else text)
+    prompt(step, held, _text(held))
 
 
 def release_held(step: Step) -> None:
@@ -151,7 +216,9 @@ def escape(step: Step, *, selection: bool) -> None:
     elif selection:
         step.do(fx.ClearSelection())
     elif state.browsing is not None:
-        to_live(step)
+        browsing.to_live(step)
+    elif state.queue.revising is not None:
+        queue.leave(step)
     elif state.draft.text and last is not None and now - last <= ESCAPE_MS:
         step.stash(state.draft)
         step.clear_draft()
@@ -174,13 +241,22 @@ def interrupt(step: Step) -> None:
         cancel(step)
     else:
         if state.browsing is not None:
-            to_live(step)
+            browsing.to_live(step)
+        queue.leave(step)
         step.stash(step.state.draft)
         if step.state.draft.text:
             step.clear_draft()
         step.set(armed=step.now)
-        waiting = words.joined((words.QUIT_ARMED, words.QUIT_LOSES_HELD if state.held is not None else ""))
-        step.do(fx.Flash(waiting, ARMED_MS))
+        step.do(fx.Flash(words.joined((words.QUIT_ARMED, _would_be_lost(step))), ARMED_MS))
+
+
+def _would_be_lost(step: Step) -> str:
+    """What leaving now would cost, for the hint beside it (CMP-9)."""
+    held, waiting = step.state.held is not None, len(step.state.queue.items)
+    if step.state.kept and waiting:
+        return words.QUIT_KEEPS.format(messages=words.plural(waiting, "queued message"))
+    lost = waiting + held
+    return words.QUIT_LOSES.format(messages=words.plural(lost, "waiting message")) if lost else ""
 
 
 STUCK_MS = 3_000
@@ -197,62 +273,18 @@ def cancel(step: Step) -> None:
         step.flash(words.NOTHING_RUNS)
         return
     phases.enter(step, "cancelling")
+    queue.pause(step)
     step.do(fx.CancelTurn())
 
 
 def quit_asked(step: Step) -> None:
     """/quit leaves, but not without a word when it would drop a running turn or a waiting message."""
-    if (step.state.busy or step.state.held is not None) and not step.state.quit_asked:
+    lost = "" if step.state.kept else _would_be_lost(step)
+    if (step.state.busy or lost) and not step.state.quit_asked:
         step.set(quit_asked=True)
-        step.note(words.QUIT_LOSES_TURN, tone="warn")
+        step.note(words.quit_warning(words.QUIT_LOSES_TURN if step.state.busy else "", lost), tone="warn")
     else:
         step.do(fx.Quit())
-
-
-def older(step: Step) -> None:
-    """One back in what was written before. Drafts put aside come first, then what was sent (CMP-10)."""
-    state = step.state
-    if state.browsing is None:
-        if not step.gather():
-            return
-        step.set(browsing=Browsing(place=0, live=state.draft, began=state.began))
-    _browse_to(step, 1)
-
-
-def newer(step: Step) -> None:
-    browsing = step.state.browsing
-    if browsing is not None:
-        if browsing.place == 1:
-            to_live(step)
-        else:
-            _browse_to(step, -1)
-
-
-def _browse_to(step: Step, by: int) -> None:
-    browsing = step.state.browsing
-    if browsing is None or browsing.place + by > len(step.state.history):
-        return
-    _keep_changes(step, browsing)
-    step.set(browsing=replace(browsing, place=browsing.place + by))
-    step.set_draft(step.state.history[-(browsing.place + by)])
-
-
-def to_live(step: Step) -> None:
-    """Back to the live draft, exactly as it was, and as old as it was (CMP-23, APR-4)."""
-    browsing = step.state.browsing
-    if browsing is None:
-        return
-    _keep_changes(step, browsing)
-    step.set(browsing=None)
-    step.set_draft(browsing.live)
-    step.set(began=browsing.began)
-
-
-def _keep_changes(step: Step, browsing: Browsing) -> None:
-    """A recalled line that was changed is a draft like any other: leaving it puts it aside."""
-    shown = step.state.draft
-    if browsing.place and shown.text != step.state.history[-browsing.place].text:
-        step.stash(shown)
 
 
 def _command_line(text: str) -> tuple[str, str] | None:
@@ -265,23 +297,40 @@ def _command_line(text: str) -> tuple[str, str] | None:
     return first.lower(), rest.strip()
 
 
-def _command(step: Step, name: str, argument: str) -> None:
+def _command(step: Step, draft: Draft, name: str, argument: str, *, typed: bool) -> None:
+    """A command's line. One that was not typed just now comes from the queue and answers no card (APR-4)."""
     command = find(step.commands, name)
-    draft = step.state.draft
-    if command is None:
-        close = menus.closest(step.commands, name)
-        sentence = words.UNKNOWN_COMMAND_CLOSE if close else words.UNKNOWN_COMMAND
-        step.note(sentence.format(name=one_line(name), close=close), tone="error", kind="error")
-    elif (refusal := refused(step, command)) is not None:
+    wrong = _unknown(step, name) if command is None else command.check(argument)
+    if command is not None and (refusal := refused(step, command)) is not None:
         step.flash(refusal)
+        if not typed:
+            step.give_back(draft)
+            queue.pause(step)
         return
-    elif (wrong := command.check(argument)) is not None:
+    if wrong is not None:
         step.note(wrong, tone="error", kind="error")
     _sent(step, draft)
-    began, focused = step.state.began, step.state.began_focused
-    step.clear_draft()
+    began, focused = (step.state.began, step.state.began_focused) if typed else (None, False)
+    if typed:
+        step.clear_draft()
     if command is not None and wrong is None:
+        step.set(performing=step.state.performing + 1)
         step.do(fx.Run(command=command.name, argument=argument, began=began, focused=focused))
+    elif not typed:
+        queue.pause(step)
+
+
+def performed(step: Step, *, ok: bool) -> None:
+    """A command is done; one that failed holds up the queue."""
+    step.set(performing=max(step.state.performing - 1, 0))
+    if not ok:
+        queue.pause(step)
+
+
+def _unknown(step: Step, name: str) -> str:
+    close = menus.closest(step.commands, name)
+    sentence = words.UNKNOWN_COMMAND_CLOSE if close else words.UNKNOWN_COMMAND
+    return sentence.format(name=one_line(name), close=close)
 
 
 def refused(step: Step, command: Command) -> str | None:
@@ -299,7 +348,7 @@ def find(commands: Sequence[Command], name: str) -> Command | None:
 
 def _hold(step: Step, draft: Draft) -> None:
     if step.state.held is not None:
-        step.flash(words.NO_PROMPT_YET)
+        enqueue(step)
         return
     _sent(step, draft)
     step.clear_draft()

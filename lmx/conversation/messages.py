@@ -63,6 +63,20 @@ class TakeBack(Message, frozen=True):
     """Alt-Z or /unsteer."""
 
 
+class SelectQueued(Message, frozen=True):
+    """Alt-1 to Alt-9."""
+
+    number: int
+
+
+class ReviseQueued(Message, frozen=True):
+    """Alt-E: the selected queued draft comes into the composer."""
+
+
+class DropQueued(Message, frozen=True):
+    """Alt-U: the selected queued draft is put aside."""
+
+
 class NextMode(Message, frozen=True):
     """Shift-Tab."""
 
@@ -111,6 +125,12 @@ class Decide(Message, frozen=True, kw_only=True):
     reason: str = ""
     began: int | None = None
     focused: bool = True
+
+
+class Performed(Message, frozen=True):
+    """A command is done; `ok` False where it could not be performed."""
+
+    ok: bool = True
 
 
 class CancelAsked(Message, frozen=True):

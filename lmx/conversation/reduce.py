@@ -17,6 +17,7 @@ from lmx.conversation.blocks import Block
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
+from lmx.conversation.unsent import browsing, queue
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall, events
@@ -35,6 +36,7 @@ class Conversation:
             return state, []
         step = Step(state, now, self._receipts, self._commands)
         handle(step, message)
+        lines.go_on(step)
         return step.state, step.effects
 
 
@@ -69,6 +71,7 @@ def _start_failed(step: Step, message: msg.StartFailed) -> None:
     step.note(message.sentence, tone="error", kind="error")
     if not message.keep:
         step.note(words.CANNOT_START, tone="muted")
+        queue.pause(step)
     lines.release_held(step)
 
 
@@ -79,6 +82,7 @@ def _down(step: Step, event: events.Down) -> None:
     turns.settle(step)
     turns.close(step)
     step.set(life="down")
+    queue.pause(step)
     step.note(one_line(words.died(event.reason, event.detail)), tone="error", kind="error")
     step.note(words.DIED_NEXT, tone="muted")
     if sending is not None:
@@ -97,8 +101,8 @@ def _first_prompt(step: Step, message: msg.FirstPrompt) -> None:
 def _complete(step: Step, message: msg.Complete) -> None:
     if step.state.search is not None:
         menus.search_taken(step)
-    elif step.state.menu is not None:
-        menus.take(step, run=False)
+    else:
+        lines.complete(step)
 
 
 def _older(step: Step, message: msg.Older) -> None:
@@ -107,7 +111,7 @@ def _older(step: Step, message: msg.Older) -> None:
     elif step.state.menu is not None and not message.direct:
         menus.move(step, -1)
     else:
-        lines.older(step)
+        browsing.older(step)
 
 
 def _newer(step: Step, message: msg.Newer) -> None:
@@ -116,7 +120,7 @@ def _newer(step: Step, message: msg.Newer) -> None:
     elif step.state.menu is not None and not message.direct:
         menus.move(step, 1)
     else:
-        lines.newer(step)
+        browsing.newer(step)
 
 
 def _submit(step: Step, message: msg.Submit) -> None:
@@ -227,6 +231,9 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Newer: _newer,
     msg.AnswerKey: lambda step, m: cards.answer_key(step, m.verdict),
     msg.TakeBack: lambda step, m: lines.take_back(step),
+    msg.SelectQueued: lambda step, m: queue.select(step, m.number),
+    msg.ReviseQueued: lambda step, m: queue.revise(step),
+    msg.DropQueued: lambda step, m: queue.drop(step),
     msg.NextMode: lambda step, m: step.do(fx.CycleMode()),
     msg.SearchHistory: lambda step, m: menus.search(step),
     msg.SearchTyped: lambda step, m: menus.search_typed(step, m.query),
@@ -236,6 +243,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Decide: lambda step, m: cards.decide(step, m.verdict, m.which, m.reason, m.began, m.focused),
     msg.Compacting: _compacting,
     msg.Retrying: _retrying,
+    msg.Performed: lambda step, m: lines.performed(step, ok=m.ok),
     msg.CancelAsked: lambda step, m: lines.cancel(step),
     msg.QuitAsked: lambda step, m: lines.quit_asked(step),
     # the bridge

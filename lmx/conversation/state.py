@@ -171,6 +171,19 @@ class Menu(Struct, frozen=True, kw_only=True):
     loading: bool = False
 
 
+class Queue(Struct, frozen=True, kw_only=True):
+    """Drafts that wait for the end of a turn, the oldest first (CMP-40). `at` is the selected one; `paused`: none is sent.
+
+    `revising` is the place of the one that stands in the composer; `before` what stood there when it came.
+    """
+
+    items: tuple[Draft, ...] = ()
+    at: int = 0
+    paused: bool = False
+    revising: int | None = None
+    before: Draft = EMPTY
+
+
 class Search(Struct, frozen=True, kw_only=True):
     """The history search panel (CMP-22): `found` newest first, as places in the history. The draft stays in the composer."""
 
@@ -184,7 +197,8 @@ class State(Struct, frozen=True, kw_only=True):
 
     `draft` mirrors the composer; `began` is when its first character was typed, with the terminal's focus or without
     (`began_focused`). `stash` holds drafts that something cleared, newest last; `held` is a message sent before there was a
-    session; `sending` one whose prompt the session has not yet recorded.
+    session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
+    performed; `kept` says that what is not sent is kept on disk for the next sitting.
     """
 
     life: str = "starting"
@@ -215,6 +229,9 @@ class State(Struct, frozen=True, kw_only=True):
     held_key: str | None = None
     sending: Draft | None = None
     stash: tuple[Draft, ...] = ()
+    queue: Queue = Queue()
+    performing: int = 0
+    kept: bool = False
     history: tuple[Draft, ...] = ()
     browsing: Browsing | None = None
     menu: Menu | None = None

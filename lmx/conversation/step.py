@@ -175,7 +175,9 @@ class Step:
 
     def give_back(self, draft: Draft) -> bool:
         """Returns what could not be sent: into the composer when that is empty (True), else to the stash (CMP-33)."""
-        if self.state.draft.blank and self.state.browsing is None and self.state.search is None:
+        state = self.state
+        free = state.browsing is None and state.search is None and state.queue.revising is None
+        if state.draft.blank and free:
             self.set_draft(draft)
             return True
         self.stash(draft)

@@ -16,7 +16,7 @@ from textual import constants, events
 from textual.timer import Timer
 
 from lmx import words
-from lmx.bridge import Bridge, Host, LineActions
+from lmx.bridge import Bridge, Host, perform
 from lmx.commands import COMMANDS
 from lmx.conversation import Conversation, State, frame
 from lmx.conversation import draft as drafts
@@ -169,7 +169,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
 
     async def run_command(self, effect: fx.Run) -> None:
         command = next(c for c in COMMANDS if c.name == effect.command)
-        await command.perform(LineActions(self.bridge, effect, model=self.state.model), effect.argument)
+        await perform(self.bridge, command, effect, model=self.state.model)
 
     def keys(self) -> Sequence[tuple[str, str]]:
         return keymap.listed()
@@ -306,6 +306,9 @@ _MESSAGES: dict[str, msg.Message] = {
     "interrupt": msg.Interrupt(),
     "delete_or_quit": msg.Interrupt(),
     "cycle_mode": msg.NextMode(),
+    "revise_queued": msg.ReviseQueued(),
+    "unstage_queued": msg.DropQueued(),
+    **{f"select_queued_{number}": msg.SelectQueued(number) for number in range(1, 10)},
     "take_back": msg.TakeBack(),
     "approve": msg.AnswerKey("allow"),
     "deny": msg.AnswerKey("deny"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 TABLE: tuple[tuple[str, str, str], ...] = (
     # action, keys, what /help says; without words it is not listed
     ("submit", "enter", "send; while a turn runs: steer it"),
-    ("complete", "tab", "take the completion"),
+    ("complete", "tab", "take the completion; while a turn runs: queue the message"),
     ("newline", "shift+enter alt+enter ctrl+j", "a new line (also \\ then Enter)"),
     ("up", "up", ""),
     ("down", "down", ""),
@@ -31,6 +31,9 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("repaint", "ctrl+l", "paint the screen anew"),
     ("cycle_mode", "shift+tab", "next permission mode"),
     ("take_back", "alt+z", "take back the waiting message"),
+    *((f"select_queued_{number}", f"alt+{number}", "") for number in range(1, 10)),
+    ("revise_queued", "alt+e", ""),
+    ("unstage_queued", "alt+u", ""),
     ("approve", "alt+a", ""),
     ("deny", "alt+r", ""),
     ("undo", "ctrl+underscore", ""),
@@ -71,6 +74,7 @@ def types(character: str | None) -> str:
 
 _TOGETHER = (
     ("Up, Alt-Up", "what was written before"),
+    ("Alt-1 to Alt-9, Alt-E, Alt-U", "select, revise or drop a queued message"),
     ("Alt-A, Alt-R", "run or refuse the oldest call that waits"),
     ("PageUp, Shift-Up, Ctrl-Home", "scroll back; Ctrl-End: to the newest row"),
     ("Ctrl-A/E/W/U/K/Y, Alt-B/F/D", "the line editing of a shell; Ctrl-_ undoes"),

@@ -14,12 +14,15 @@ FAILED_PLACEHOLDER = "no session yet; /model PROVIDER:MODEL starts one"
 DEAD_PLACEHOLDER = "Enter takes the session up again"
 APPROVE_TITLE = "approve?"
 SEND_LABEL = "Enter send"
-STEER_LABEL = "Enter steer · Ctrl-C cancel"
+STEER_LABEL = "Enter steer · Tab queue · Ctrl-C cancel"
+REVISE_TITLE = "queued {number}"
+REVISE_LABEL = "Enter store · Esc leave as it was"
 ANSWER_LABEL = "y run · n [why] refuse · Enter"
 
 ESC_AGAIN = "Esc again puts the draft aside"
 CANCEL_HINT = "Ctrl-C cancels the turn"
-QUIT_LOSES_HELD = "the waiting message would be lost"
+QUIT_LOSES = "{messages} would be lost"
+QUIT_KEEPS = "{messages} kept for lmx -c"
 QUIT_ARMED = "Ctrl-C again quits"
 STASHED = "draft put aside; Up brings it back"
 STEER_WAITS = "one message already waits for the next request; Alt-Z takes it back"
@@ -36,11 +39,17 @@ STEER_UNDELIVERED = "not sent before the turn ended; it is in the composer again
 STEER_STASHED = "not sent before the turn ended; it is put aside, Up brings it back"
 PROMPT_REFUSED = "not sent: {reason}"
 PASTE_TOO_LARGE = "a paste of more than 2 MB is not taken; save it to a file and name the file"
-IDLE_ONLY = "/{name} waits until the turn is over; Ctrl-C cancels the turn"
+IDLE_ONLY = "/{name} waits until the turn is over; Tab queues it, Ctrl-C cancels the turn"
 UNKNOWN_COMMAND = "there is no command /{name}; /help lists them"
 UNKNOWN_COMMAND_CLOSE = "there is no command /{name}; did you mean /{close}?"
-QUIT_LOSES_TURN = "a turn is running; /quit again stops it and leaves"
+QUIT_LOSES_TURN = "a turn is running"
+QUIT_AGAIN = "/quit again leaves"
 PASTED_CONTROLS = "pasted; {controls} removed"
+
+
+def quit_warning(turn: str, lost: str) -> str:
+    """What leaving now would cost, and how to leave all the same."""
+    return f"{' and '.join(filter(None, (turn, lost)))}; {QUIT_AGAIN}"
 
 
 def pasted_controls(number: int) -> str:
@@ -51,6 +60,21 @@ def chip_label(number: int, text: str, long_lines: int = 8) -> str:
     """`[pasted #1 · 214 lines]`, or characters where there are few lines (CMP-14)."""
     amount = f"{lines(text)} lines" if lines(text) > long_lines else f"{count(len(text))} chars"
     return f"[pasted #{number} · {amount}]"
+
+
+# --- the queue -----------------------------------------------------------------------------------------------------------
+
+QUEUE_KEYS = "Alt-E edit · Alt-U drop"
+QUEUE_PAUSED_KEYS = "paused · Enter on an empty line continues"
+QUEUE_PAUSED = "queue paused: Enter on an empty line continues"
+QUEUE_GOES_ON = "the queue goes on after this turn"
+QUEUE_FULL = "nine messages are queued, which is as many as there can be; Alt-U drops one"
+QUEUE_EMPTY = "nothing is queued; Tab queues a message while a turn runs"
+QUEUE_BLANK = "an empty message is not queued; Alt-U drops it, Esc leaves it as it was"
+QUEUE_DROPPED = "taken from the queue; Up brings it back"
+NO_SUCH_QUEUED = "no queued message {number}"
+QUEUE_MORE = "+{number} more"
+QUEUE_SEGMENT = "queue {number}"
 
 
 # --- approval ------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ CANNOT_START = "/model SPEC tries another model, /help lists what works, /quit l
 NEEDS_A_SESSION = "there is no session; /new, /resume, /model, /help and /quit work"
 DIED_NEXT = "Enter on an empty line takes it up again from its transcript; /new starts another"
 SWITCHING = "opening the session"
-NO_PROMPT_YET = "still starting; one message already waits to be sent"
 
 MODE_SENTENCES = {
     "ask": "ask mode: reading runs by itself, everything else asks you first",

@@ -68,7 +68,8 @@ def opened(step: Step, message: Opened) -> None:
 
 
 _OF_THE_PERSON = (
-    "draft began began_focused focused held held_key stash history browsing menu menu_closed search armed escaped told"
+    "draft began began_focused focused held held_key stash queue performing kept history browsing menu menu_closed search "
+    "armed escaped told"
 ).split()
 
 

@@ -17,6 +17,7 @@ from lmx.conversation.blocks import Block
 from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
+from lmx.conversation.unsent import queue
 from lmx.sanitize import visible
 from lmx_core import Usage
 from lmx_core.events import ContextPosition, Finished, ProviderRetry, SteerDropped, TurnError
@@ -177,6 +178,8 @@ def finished(step: Step, event: Finished) -> None:
         close(step)
     if long and turn is not None:
         step.do(fx.Notify(words.FINISHED.format(time=words.duration(step.now - turn.since))))
+    if event.stop_reason not in queue.WENT_WELL:
+        queue.pause(step)
     take_undelivered(step)
 
 
@@ -231,4 +234,5 @@ def undelivered(step: Step) -> None:
     step.set(steer=None)
     step.do(fx.Remove(steer.key))
     back = step.give_back(steer.draft)
+    queue.pause(step)  # it was to go before what is queued (CMP-44)
     step.flash(words.STEER_UNDELIVERED if back else words.STEER_STASHED)

@@ -1,5 +1,5 @@
-"""CMP-10, CMP-33, CMP-44 as a state machine: whatever keys are pressed and whatever the engine does, no words are lost, none
-are sent twice, and what is sent arrives in the order in which it was sent.
+"""CMP-10, CMP-33, CMP-40, CMP-44 as a state machine: whatever keys are pressed and whatever the engine does, no words are
+lost, none are sent twice, and what is sent arrives in the order in which it was sent.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ from support.talk import Talk, call
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft, pasted
+from lmx.conversation.state import Queue, State
 from lmx_core import events
 
 WORD = re.compile(r"w\d+")
+
+
+def words_of(draft: Draft) -> set[str]:
+    return set(WORD.findall(draft.expanded()))
 
 
 class Engine:
@@ -40,6 +45,7 @@ class Words(RuleBasedStateMachine):
         self.count = 0
         self.entered: Counter[str] = Counter()
         self.alive = False
+        self.queued: list[str] = []
         self.tell(msg.Starting("starting"))
         if ready:
             self.ready()
@@ -60,10 +66,28 @@ class Words(RuleBasedStateMachine):
 
     @rule()
     def enters(self) -> None:
-        before = self.talk.composer.expanded()
-        made = self.tell(msg.Submit())
-        if any(isinstance(e, fx.Prompt | fx.SteerTurn) for e in made) or self.talk.state.held is not None:
-            self.entered.update(set(WORD.findall(before)))
+        self.tell(msg.Submit())
+
+    @rule()
+    def tabs(self) -> None:
+        self.tell(msg.Complete())
+
+    @rule()
+    def queues_a_command(self) -> None:
+        if self.talk.composer.blank and self.talk.state.busy and self.talk.state.search is None:
+            self.talk.wipe()
+            self.talk.type("/compact")
+            self.tell(msg.Complete())
+            self.talk.wipe()
+
+    @precondition(lambda self: self.talk.state.queue.items)
+    @rule(
+        kind=st.sampled_from(
+            (*(msg.SelectQueued(n) for n in (1, 2, 3, 9)), msg.ReviseQueued(), msg.ReviseQueued(), msg.DropQueued())
+        )
+    )
+    def handles_the_queue(self, kind: object) -> None:
+        self.tell(kind)
 
     @rule(
         kind=st.sampled_from(
@@ -83,6 +107,11 @@ class Words(RuleBasedStateMachine):
         self.tell(msg.Escape())
 
     # --- the engine -------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.talk.state.performing)
+    @rule(ok=st.booleans())
+    def performs(self, ok: bool) -> None:
+        self.tell(msg.Performed(ok))
 
     @precondition(lambda self: self.engine.prompt is not None)
     @rule(takes=st.booleans())
@@ -147,7 +176,10 @@ class Words(RuleBasedStateMachine):
         self.talk.append("user", {"text": text})
 
     def tell(self, message: object) -> list[fx.Effect]:
+        before, was = self.talk.state.queue, self.talk.state
         made = self.talk.tell(message)
+        self.left_in_order(before, was, message, made)
+        self.count_what_was_entered(before, was, message, made)
         for effect in made:
             match effect:
                 case fx.Prompt():
@@ -166,11 +198,45 @@ class Words(RuleBasedStateMachine):
 
     # --- what must hold ---------------------------------------------------------------------------------------------
 
+    def left_in_order(self, before: Queue, was: State, message: object, made: list[fx.Effect]) -> None:
+        """CMP-40, CMP-44: only the oldest leaves to be sent, one at a time, and nothing of a paused or busy queue."""
+        after = self.talk.state.queue
+        sent = [e.draft for e in made if isinstance(e, fx.Prompt)]
+        if isinstance(message, msg.DropQueued):
+            assert not sent
+        elif len(after.items) < len(before.items):
+            assert after.items == before.items[1:]
+            assert not before.paused or isinstance(message, msg.Submit)
+            assert was.steer is None or isinstance(message, msg.Revoked | events.SteerDropped | events.EntryAppended)
+            assert sent == [before.items[0]] or any(isinstance(e, fx.Run) for e in made)
+
+    def count_what_was_entered(self, before: Queue, was: State, message: object, made: list[fx.Effect]) -> None:
+        """Once for each time the person gave words away: to the queue, to what is held for the start, or to the session."""
+        after = self.talk.state.queue
+        if len(after.items) > len(before.items):
+            self.entered.update(words_of(after.items[-1]))
+        elif len(after.items) == len(before.items):
+            for new, old in zip(after.items, before.items, strict=True):
+                self.entered.update(words_of(new) - words_of(old))
+        if was.held is None and self.talk.state.held is not None:
+            self.entered.update(words_of(self.talk.state.held))
+        if isinstance(message, msg.Submit) and len(after.items) >= len(before.items):
+            for effect in made:
+                if isinstance(effect, fx.Prompt):
+                    self.entered.update(words_of(effect.draft))
+                elif isinstance(effect, fx.SteerTurn):
+                    self.entered.update(set(WORD.findall(effect.text)))
+
+    @invariant()
+    def nine_are_queued_at_most(self) -> None:
+        assert len(self.talk.state.queue.items) <= 9
+
     @invariant()
     def nothing_is_lost(self) -> None:
         """Every word is in the composer, can be recalled with Up, is on its way, or has arrived."""
         state = self.talk.state
         drafts = [self.talk.composer, *state.stash, *state.history, state.held or Draft(), state.sending or Draft()]
+        drafts += [*state.queue.items, state.queue.before]
         drafts += [state.browsing.live] if state.browsing else []
         drafts += [state.steer.draft] if state.steer else []
         places = [draft.expanded() for draft in drafts] + self.engine.recorded
@@ -211,8 +277,8 @@ Words.TestCase.settings = settings(max_examples=200, stateful_step_count=40, dea
 
 
 class TestNothingIsLost(Words.TestCase):
-    def test_cmp_10_cmp_33_cmp_44_no_words_are_lost_or_sent_twice_or_out_of_order(self):
-        """CMP-10, CMP-33, CMP-44."""
+    def test_cmp_10_cmp_33_cmp_40_cmp_44_no_words_are_lost_or_sent_twice_or_out_of_order(self):
+        """CMP-10, CMP-33, CMP-40, CMP-44."""
         self.runTest()
 
 
