@@ -79,10 +79,15 @@ class ToolApproval(Event, frozen=True, kw_only=True):
 
 
 class Question(Event, frozen=True, kw_only=True):
-    """A tool asks a person; answered with `session.answer`."""
+    """A tool asks a person; answered with `session.answer`. `kind` is `question`, or what else the tool parked as.
+
+    That of `ask_user` has in its `payload` `tool` and `questions`, each with `question`, `type` (`single_choice`,
+    `multi_select`, `ranking`, `text`, `number`), `options` (`id`, `label`, `description`, `diagram`) and `diagram`.
+    """
 
     type: ClassVar[str] = "question"
     call_id: str
+    kind: str = "question"
     payload: dict[str, Any]
 
 

@@ -60,6 +60,10 @@ class Messages:
             "check before you repeat it."
         )
 
+    def lost_question(self, call: ToolCall) -> str:
+        """Of a call that was waiting for a person's answer."""
+        return "The session ended before anybody answered. Ask again if you still need to know."
+
     def tool_crashed(self, call: ToolCall, reason: str) -> str:
         return f"The tool {call.name} crashed: {reason}"
 

@@ -10,6 +10,7 @@ from lmx_core.builtin.edit import Edit
 from lmx_core.builtin.glob import Glob
 from lmx_core.builtin.grep import Grep
 from lmx_core.builtin.read import Read
+from lmx_core.builtin.session.ask_user import AskUser
 from lmx_core.builtin.write import Write
 from lmx_core.calls import Tool
 from lmx_core.errors import ConfigError
@@ -18,8 +19,9 @@ _DEFAULT: tuple[Tool, ...] = (Read(), Write(), Edit(), Bash())
 _SEARCH: tuple[Tool, ...] = (Grep(), Glob())
 
 _PATCH: Tool = ApplyPatch()
+_ASK: Tool = AskUser()
 
-REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH, _PATCH)}
+REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH, _PATCH, _ASK)}
 """By the name a transcript records, so that a resume finds them again (PR-5)."""
 
 
@@ -37,6 +39,11 @@ def default_tools(exclude: Iterable[str] = ()) -> list[Tool]:
 def search_tools() -> list[Tool]:
     """`grep` and `glob`."""
     return list(_SEARCH)
+
+
+def ask_tool() -> Tool:
+    """`ask_user`, for a session that has a person in front of it."""
+    return _ASK
 
 
 def patch_tool() -> Tool:

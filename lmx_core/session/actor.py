@@ -46,6 +46,7 @@ from lmx_core.session.subscribers import Subscribers
 from lmx_core.session.telling import of_session
 from lmx_core.stores.base import AsyncStore
 from lmx_core.tools.seen import SeenFiles
+from lmx_core.transcript import replay
 from lmx_core.transcript.audit import request_payload
 from lmx_core.turn.budget import Limits
 from lmx_core.turn.effects import EffectOutcome, Hook
@@ -134,6 +135,7 @@ class Actor:
             messages=self.messages,
             timeout_ms=self.settings.options.approval_timeout_ms,
             attention=lambda state: self.observe("attention", state),
+            end_turn=self._end_turn,
             post=lambda handler: self._inbox.put_nowait(Ask(handler)),
         )
 
@@ -168,8 +170,13 @@ class Actor:
 
     async def _begin(self) -> None:
         """Answers the calls that a crash left open (RS-2), and records what the session works with."""
+        asked = replay.questions_open(self.ledger.entries)
         for call in list(self.ledger.projection.open_calls.values()):
-            lost = Outcome(call=call, outcome="unknown", text=self.messages.lost_call(call), arguments=call.arguments)
+            text = self.messages.lost_call(call)
+            if call.id in asked:
+                await self.approvals.lost(call.id, asked[call.id])
+                text = self.messages.lost_question(call)
+            lost = Outcome(call=call, outcome="unknown", text=text, arguments=call.arguments)
             await self.ledger.append("tool_result", lost.to_payload())
         await aside.heal(self)
         await self.record_settings()
@@ -313,6 +320,9 @@ class Actor:
     async def stop(self, timeout_ms: float) -> None:
         self._end_within_ms = timeout_ms
         self._end_run(Interrupted("stopped", session_over=True))
+
+    def _end_turn(self) -> None:
+        self._end_run(Interrupted("cancelled"))
 
     def _end_run(self, interrupt: Interrupted) -> asyncio.Future[None] | None:
         if self.run is None:

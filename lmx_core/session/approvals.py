@@ -14,11 +14,13 @@ import msgspec
 
 from lmx_core.calls import ToolCall
 from lmx_core.clock import FOREVER, Clock, Handle
+from lmx_core.entry import json_shaped
 from lmx_core.errors import InvalidAnswer, ToolError, UnknownCall
 from lmx_core.events import Event, Question, ToolApproval
 from lmx_core.messages import Messages
 from lmx_core.session.ledger import Ledger
 from lmx_core.tools import plan as choices
+from lmx_core.tools import questions
 from lmx_core.verdict import Allow, Deny, Rewrite
 
 APPROVAL = "approval"
@@ -45,10 +47,27 @@ class Parked(msgspec.Struct, kw_only=True):
     answer: asyncio.Future[Any]
     timeout_reply: Any = None
     timer: Handle | None = None
+    asked: list[questions.Question] | None = None
+
+
+def _given(parked: Parked, value: Any) -> str | dict[str, Any]:
+    """An answer as it is kept: of questions in our own form, checked. Raises InvalidAnswer, and then the call waits on."""
+    if not isinstance(value, str | dict):
+        raise InvalidAnswer("a question is answered with text or a dict")
+    if parked.asked:
+        return questions.checked(parked.asked, value)
+    try:
+        shaped: str | dict[str, Any] = json_shaped(value, "the answer")
+    except ValueError as error:
+        raise InvalidAnswer(str(error)) from None
+    return shaped
 
 
 class Approvals:
-    """The parked calls of a session. `attention` tells the watchers that a person is needed, and that none is any more."""
+    """The parked calls of a session. `attention` tells the watchers that a person is needed, and that none is any more.
+
+    `end_turn` ends the prompt at work: a person who cancels a question has had enough of it (QST-5).
+    """
 
     def __init__(
         self,
@@ -59,10 +78,12 @@ class Approvals:
         messages: Messages,
         timeout_ms: float,
         attention: Callable[[dict[str, Any]], None],
+        end_turn: Callable[[], None],
         post: Post,
     ):
         self._ledger, self._emit, self._clock, self._messages = ledger, emit, clock, messages
         self._timeout_ms, self._attention, self._post = timeout_ms, attention, post
+        self._end_turn = end_turn
         self._parked: dict[str, Parked] = {}
 
     def pending(self) -> list[dict[str, Any]]:
@@ -81,10 +102,12 @@ class Approvals:
         await self._record(call.id, kind, "pending", payload)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         parked = Parked(call_id=call.id, kind=kind, payload=payload, answer=answer, timeout_reply=timeout_reply)
+        parked.asked = None if kind == APPROVAL else questions.asked(payload)
         self._parked[call.id] = parked
         if self._timeout_ms != FOREVER:
             parked.timer = self._clock.call_later(self._timeout_ms, lambda: self._post(lambda: self._expire(parked)))
-        self._emit(ToolApproval(call=payload) if kind == APPROVAL else Question(call_id=call.id, payload=payload))
+        asks = Question(call_id=call.id, kind=kind, payload=payload)
+        self._emit(ToolApproval(call=payload) if kind == APPROVAL else asks)
         self._attention({"state": "waiting", "call_id": call.id, "kind": kind})
         return answer
 
@@ -106,18 +129,31 @@ class Approvals:
                 raise InvalidAnswer("an approval is answered with Allow, Deny, or Rewrite with a dict of arguments")
 
     async def answer(self, call_id: str, value: str | dict[str, Any]) -> None:
-        """Answers a parked question. Raises UnknownCall, or InvalidAnswer for what is neither text nor a dict."""
+        """Answers a parked question, or says why there is no answer (QST-7). Raises UnknownCall, InvalidAnswer."""
         parked = self._waiting(call_id)
         if parked.kind == APPROVAL:
             raise InvalidAnswer(f"call {call_id} waits for approval: use `resolve_tool`")
-        if not isinstance(value, str | dict):
-            raise InvalidAnswer("a question is answered with text or a dict")
-        await self._release(parked, "answered", {"answer": value}, value)
+        given = _given(parked, value)
+        status = given.get("status") if isinstance(given, dict) and parked.asked else None
+        if status == "cancelled":
+            await self.withdraw(call_id)
+            self._end_turn()
+        elif status is not None:
+            await self._release(parked, status, {}, given)
+        else:
+            await self._release(parked, "answered", {"answer": given}, given)
 
-    def drop(self, call_id: str) -> None:
-        """The call ended while it waited: nobody can answer it any more (DI-4)."""
-        if call_id in self._parked:
-            self._remove(self._parked[call_id])
+    async def withdraw(self, call_id: str) -> None:
+        """Nobody can answer this call any more: it ended while it waited (DI-4), or the person cancelled it."""
+        if (parked := self._parked.get(call_id)) is None:
+            return
+        if parked.kind != APPROVAL:
+            await self._record(call_id, parked.kind, "cancelled", {})
+        self._remove(parked)
+
+    async def lost(self, call_id: str, kind: str) -> None:
+        """Closes the record of a question that a crash left open: no reader of the transcript shows it as waiting."""
+        await self._record(call_id, kind, "cancelled", {"reason": "the session ended"})
 
     def _waiting(self, call_id: str) -> Parked:
         if call_id not in self._parked:

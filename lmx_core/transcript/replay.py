@@ -126,6 +126,18 @@ def ends_in_failure(entries: Sequence[Entry]) -> bool:
     return False
 
 
+def questions_open(entries: Iterable[Entry]) -> dict[str, str]:
+    """The calls whose question (no approval) nobody had answered when these entries end, with the kind of each."""
+    waiting: dict[str, str] = {}
+    for entry in entries:
+        call_id, kind = str(entry.payload.get("call_id")), str(entry.payload.get("kind"))
+        if entry.type == "tool_result" or (entry.type == "approval" and entry.payload.get("status") != "pending"):
+            waiting.pop(call_id, None)
+        elif entry.type == "approval" and kind != "approval":
+            waiting[call_id] = kind
+    return waiting
+
+
 def unanswered_calls(entries: Iterable[Entry]) -> list[tuple[Entry, ToolCall]]:
     """Each call without its result, with the answer that made it (RS-2).
 

@@ -97,7 +97,8 @@ def unfinished(call: ToolCall, descriptor: Descriptor | None, *, began: bool, se
     """
     outcome = "cancelled"
     if began:
-        text = f"{text} {MAY_HAVE_RUN}"
+        if descriptor is None or descriptor.effects.effect != "attention":  # one that only asks has changed nothing
+            text = f"{text} {MAY_HAVE_RUN}"
         if session_over or (descriptor is not None and may_still_land(descriptor)):
             outcome = "unknown"
     return Outcome(call=call, outcome=outcome, text=text, arguments=call.arguments)

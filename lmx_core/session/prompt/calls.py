@@ -77,7 +77,7 @@ class Calls:
     async def _answer(self, outcome: Outcome) -> Outcome:
         """Writes the one result of a call; a question of it that nobody has answered yet is withdrawn (DI-4)."""
         assert self._wave is not None
-        self._actor.approvals.drop(outcome.call.id)
+        await self._actor.approvals.withdraw(outcome.call.id)
         await self._ledger.append("tool_result", outcome.to_payload())
         self._wave.answered(outcome.call.id)
         self._said.pop(outcome.call.id, None)

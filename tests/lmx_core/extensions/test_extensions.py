@@ -125,13 +125,19 @@ def test_search_adds_its_tools_without_choosing_the_others() -> None:
     assert twice.host_tools == harness.host_tools
 
 
+def _made(recipe: dict[str, Any]) -> Harness:
+    return assemble(Harness(), recipe.values())
+
+
 @pytest.mark.parametrize("interactive", [False, True])
 def test_ex_10_the_standard_recipe_is_a_dict_by_name(interactive: bool) -> None:
     """EX-10: taking out and replacing are dict work; workspace, gate and programs need a word of the host's."""
     provider = Scripted([])
     recipe = extensions.coding("scripted:m", provider, interactive)
-    assert list(recipe) == ["search", "apply_patch"]
-    made = assemble(Harness(), recipe.values())
+    assert list(recipe) == ["search", "apply_patch", *(["interactive"] if interactive else [])]
+    assert ("ask_user" in [tool.name for tool in _made(recipe).host_tools or ()]) == interactive
+    recipe.pop("interactive", None)
+    made = _made(recipe)
     assert [tool.name for tool in made.host_tools or ()] == ["grep", "glob"] and made.hooks is None
     mine = {**recipe, "search": (Permissions, {"mode": "plan"})}
     assert [item["module"].rpartition(".")[2] for item in assemble(Harness(), mine.values()).applied] == [

@@ -117,14 +117,22 @@ async def attachments_refreshed(open: Open) -> str:
 
 
 async def lost_call(open: Open) -> str:
-    gate = Gate()
-    async with world([tool_call("gate")], tools=[gate]) as first:
+    return await lost(open, Gate())
+
+
+async def lost_question(open: Open) -> str:
+    return await lost(open, Asks())
+
+
+async def lost(open: Open, tool: Gate | Asks) -> str:
+    """A killed process leaves the transcript as it was while the call ran."""
+    async with world([tool_call(tool.name)], tools=[tool]) as first:
         await first.session.prompt("go")
-        await first.until(lambda: gate.began)
+        await first.until(lambda: first.of("approval") if isinstance(tool, Asks) else tool.began)
         left = first.store.read(first.session.id)
     first.store = type(first.store)()
     first.store.append(first.session.id, left)
-    async with open([], resume=first, tools=[gate]) as w:
+    async with open([], resume=first, tools=[tool]) as w:
         return await told(w)
 
 
@@ -175,6 +183,7 @@ SCENARIOS: dict[str, Callable[[Open], Awaitable[str]]] = {
         aside_denied,
         attachments_refreshed,
         lost_call,
+        lost_question,
         tool_crashed,
         tool_timed_out,
         tool_cancelled,
