@@ -18,7 +18,8 @@ from lmx.exit_status import CommandError
 from lmx_core import LocalEnvironment
 from lmx_core.errors import ConfigError, SandboxUnavailable
 
-_FILES = re.compile(
+# Compiled by `re` when first used, and not by every start.
+_FILES = (
     r"config\.(toml|json)|managed\.toml|state(\..*)?\.json|history\.jsonl|mcp-credentials\.json|index\.json|trust.*|"
     r"permissions.*|rules.*|logs|extensions|sessions|checkpoints|[0-9A-HJKMNP-TV-Z]{26}(\..*)?"
 )
@@ -96,7 +97,7 @@ def _contents(directory: Path) -> tuple[list[Path], list[Path]]:
         items = sorted(directory.iterdir())
     except OSError:
         return [], []
-    ours = [item for item in items if _FILES.fullmatch(item.name)]
+    ours = [item for item in items if re.fullmatch(_FILES, item.name)]
     return ours, [item for item in items if item not in ours]
 
 

@@ -28,6 +28,7 @@ _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems without locks answer; there two at once are not kept apart."""
 
+_PROMPT_CHARACTERS = 120
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -129,6 +130,15 @@ def append(places: Places, record: Record) -> None:
             os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def begin_turn(places: Places, prompt: str) -> list[PutBack]:
+    """A new prompt. What it returns was put back since the last one, and the model does not know of it. Raises OSError."""
+    told = history(read(places))
+    number = told.turns[-1].number + 1 if told.turns else 1
+    line = " ".join(prompt.split())[:_PROMPT_CHARACTERS]
+    append(places, Turn(number=number, prompt=line, at_ms=time.time_ns() // 1_000_000))
+    return told.untold
 
 
 def _cut_off_a_torn_end(fd: int) -> None:

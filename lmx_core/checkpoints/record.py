@@ -21,14 +21,13 @@ from lmx_core.checkpoints import git, journal, looks
 from lmx_core.checkpoints import tree as trees
 from lmx_core.checkpoints.contents import Contents
 from lmx_core.checkpoints.files import ABSENT, MAX_FILE_BYTES, Change, State, at
-from lmx_core.checkpoints.journal import Closed, Noted, Opened, Places, Turn
+from lmx_core.checkpoints.journal import Closed, Noted, Opened, Places
 from lmx_core.checkpoints.recover import recover
 from lmx_core.checkpoints.tree import Entries, LeftOut, Tree
 
 log = logging.getLogger("lmx_core")
 
 WAIT_FOR_OTHERS_S = 5.0
-_PROMPT_CHARACTERS = 120
 _WHAT_CHARACTERS = 400
 _NAMED = 5
 _HOME = "what commands change is not recorded, because the folder is a home directory or holds one"
@@ -78,12 +77,7 @@ class Recorder:
         """A new prompt. What it returns was put back since the last one, and the model does not know of it. Raises OSError."""
         self._wait_for_looks()
         with self._lock:
-            told = journal.history(journal.read(self.places))
-            number = told.turns[-1].number + 1 if told.turns else 1
-            line = " ".join(prompt.split())[:_PROMPT_CHARACTERS]
-            record = Turn(number=number, prompt=line, at_ms=time.time_ns() // 1_000_000)
-            journal.append(self.places, record)
-            return told.untold
+            return journal.begin_turn(self.places, prompt)
 
     def warm(self) -> None:
         """Begins the first look at the tree without being waited for: it is the one that takes long."""

@@ -193,8 +193,9 @@ def _clipped(prompt: Entry) -> Entry:
     return msgspec.structs.replace(prompt, payload=payload)
 
 
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\*\*|__)?\s*(.+?)\s*:?\s*(?:\*\*|__)?\s*:?\s*#*\s*$")
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(.*\S)\s*$")
+# Compiled by `re` when first used, and not by every start.
+_HEADING = r"^\s*(?:#{1,6}\s*)?(?:\*\*|__)?\s*(.+?)\s*:?\s*(?:\*\*|__)?\s*:?\s*#*\s*$"
+_ITEM = r"^\s*(?:[-*+•]|\d+[.)])\s+(.*\S)\s*$"
 
 
 def read_sections(text: str) -> dict[str, list[str]] | None:
@@ -202,7 +203,7 @@ def read_sections(text: str) -> dict[str, list[str]] | None:
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.split("\n"):
-        item, heading = _ITEM.match(line), _HEADING.match(line)
+        item, heading = re.match(_ITEM, line), re.match(_HEADING, line)
         name = heading[1].lower() if heading else ""
         if name in SECTIONS:
             current = found.setdefault(name, [])

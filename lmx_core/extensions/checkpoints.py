@@ -17,12 +17,11 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmx_core.calls import Descriptor, ToolCall
 from lmx_core.checkpoints.files import MAX_FILE_BYTES
-from lmx_core.checkpoints.journal import Busy, Places, PutBack
-from lmx_core.checkpoints.record import Recorder
+from lmx_core.checkpoints.journal import Busy, Places, PutBack, begin_turn
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ExtensionRefused
 from lmx_core.harness.harness import Harness
@@ -30,6 +29,9 @@ from lmx_core.hooks.base import HookContext
 from lmx_core.permissions.effects import act_of
 from lmx_core.tasks import run_in_thread
 from lmx_core.verdict import Allow, Rewrite
+
+if TYPE_CHECKING:
+    from lmx_core.checkpoints.record import Recorder
 
 log = logging.getLogger("lmx_core")
 
@@ -71,17 +73,25 @@ class Checkpoints:
     def describe(self) -> dict[str, Any]:
         return {"commands": self._commands, "max_file_bytes": self._max_file_bytes}
 
-    def _recorder(self, context: HookContext) -> Recorder | None:
-        """The recorder of the session; None where a tool is called without one, or where commands could forge what is kept."""
-        id = context.session_id
-        if id is None:
+    def _places(self, context: HookContext) -> Places | None:
+        """Where to record; None where a tool is called without a session, or where commands could forge what is kept."""
+        if context.session_id is None:
             return None
         if is_sandboxed(context.environment) and _real(self.directory).is_relative_to(_real(context.cwd)):
             log.warning("nothing is recorded: confined commands could write to where it would be kept")
             return None
+        return Places(self.directory, context.session_id)
+
+    def _recorder(self, context: HookContext) -> Recorder | None:
+        """The recorder of the session, made for its first call: an answer without one looks at nothing."""
+        places, id = self._places(context), context.session_id or ""
+        if places is None:
+            return None
         if id not in self._recorders:
+            from lmx_core.checkpoints.record import Recorder
+
             self._recorders[id] = Recorder(
-                Places(self.directory, id),
+                places,
                 context.cwd,
                 commands=self._commands,
                 max_file_bytes=self._max_file_bytes,
@@ -91,11 +101,12 @@ class Checkpoints:
 
     def _prompt(self, text: str, context: HookContext) -> Allow | Rewrite:
         """A new turn. What was put back since the last one is told with it, or the model would work from memory (EVT-5)."""
-        recorder = None if context.aside is not None else self._recorder(context)
-        if recorder is None:
+        places = None if context.aside is not None else self._places(context)
+        if places is None:
             return Allow()
+        recorder = self._recorders.get(context.session_id or "")
         try:
-            untold = recorder.begin_turn(text)
+            untold = begin_turn(places, text) if recorder is None else recorder.begin_turn(text)
         except OSError as error:
             log.warning("this turn cannot be undone: its checkpoints cannot be written (%s)", type(error).__name__)
             return Allow()

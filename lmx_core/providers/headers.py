@@ -17,7 +17,8 @@ from lmx_core.providers.failures import redact
 
 MAX_VALUE = 1_000
 
-_CREDENTIAL = re.compile(
+# Compiled by `re` when first used, and not by every start.
+_CREDENTIAL = (
     r"(^|[-_])(authorization|authenticate|authentication-info|cookie2?|api[-_]?key|secret|password|passwd|credentials?|"
     r"(access|auth|bearer|csrf|id|refresh|security|session|xsrf)[-_]?token|token|signature|jwt)$"
 )
@@ -38,7 +39,7 @@ class Disclosed(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, headers: Mapping[str, str], secrets: tuple[str, ...] = ()) -> dict[str, str]:
         """What of an answer's headers is shown, under lowercase names."""
-        found = ((name, headers.get(name)) for name in self.names if not _CREDENTIAL.search(name))
+        found = ((name, headers.get(name)) for name in self.names if not re.search(_CREDENTIAL, name))
         return {name: valid_text(redact(value, secrets)[:MAX_VALUE]) for name, value in found if value is not None}
 
     def model(self, headers: Mapping[str, str]) -> str | None:
@@ -72,7 +73,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Their values, and what follows a scheme such as `Basic`."""
-        told = [value for name, value in self.explicit.items() if _CREDENTIAL.search(name.lower())]
+        told = [value for name, value in self.explicit.items() if re.search(_CREDENTIAL, name.lower())]
         return (*told, *(value.rpartition(" ")[2] for value in told))
 
     def __repr__(self) -> str:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 LOOKUP_MS = 5_000
 
-_NO_CHAT = re.compile(
-    r"embed|moderation|whisper|tts|dall-e|image|imagen|veo|audio|realtime|transcribe|davinci|babbage|\baqa\b"
-)
+# Compiled by `re` when first used, and not by every start.
+_NO_CHAT = r"embed|moderation|whisper|tts|dall-e|image|imagen|veo|audio|realtime|transcribe|davinci|babbage|\baqa\b"
 """Models that vendors list beside those that answer."""
 
 Fallbacks = Mapping[str, Sequence[str]]
@@ -87,4 +86,4 @@ async def _names(http: Http, route: Route) -> list[str]:
     except msgspec.DecodeError:
         return []
     names = [model.id.removeprefix("models/") for model in found]
-    return names if route.target.custom else [name for name in names if not _NO_CHAT.search(name)]
+    return names if route.target.custom else [name for name in names if not re.search(_NO_CHAT, name)]

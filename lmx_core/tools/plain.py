@@ -12,7 +12,8 @@ import codecs
 import re
 from collections.abc import AsyncIterator
 
-_SEQUENCE = re.compile(
+# Compiled by `re` when first used, and not by every start.
+_SEQUENCE = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, modes
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, links
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
@@ -20,10 +21,8 @@ _SEQUENCE = re.compile(
     r"|\x1b[0-OQ-WYZ\\`-~]"  # two characters
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
-_UNFINISHED = re.compile(
-    r"(?:\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)|\x9b[0-?]*[ -/]*)\Z"
-)
-_OVERSTRUCK = re.compile(r"[^\x08\n]\x08")
+_UNFINISHED = r"(?:\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)|\x9b[0-?]*[ -/]*)\Z"
+_OVERSTRUCK = r"[^\x08\n]\x08"
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 _VISIBLE: dict[int, str | None] = {
@@ -75,8 +74,8 @@ class Plain:
     def _without_sequences(self, text: str) -> str:
         self._sequence = ""
         if "\x1b" in text or "\x9b" in text:
-            text = _SEQUENCE.sub("", text)
-            if (unfinished := _UNFINISHED.search(text)) and len(unfinished[0]) <= MAX_SEQUENCE_CHARS:
+            text = re.sub(_SEQUENCE, "", text)
+            if (unfinished := re.search(_UNFINISHED, text)) and len(unfinished[0]) <= MAX_SEQUENCE_CHARS:
                 self._sequence, text = unfinished[0], text[: unfinished.start()]
         if text.isascii():
             return text.translate(_VISIBLE) if _CONTROL.search(text) else text
@@ -103,7 +102,7 @@ def _last_state(line: str) -> str:
     """What a terminal would show in the end of a line that was drawn over itself."""
     if "\r" in line:
         line = next((state for state in reversed(line.split("\r")) if state), "")
-    return _OVERSTRUCK.sub("", line).replace("\b", "") if "\b" in line else line
+    return re.sub(_OVERSTRUCK, "", line).replace("\b", "") if "\b" in line else line
 
 
 def _squeezed(line: str) -> str:
