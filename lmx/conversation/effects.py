@@ -143,5 +143,11 @@ class Watch(Effect, frozen=True):
     call_ids: tuple[str, ...]
 
 
+class WatchPanel(Effect, frozen=True):
+    """Tell the reducer with `PanelPainted` once this panel has really been drawn."""
+
+    id: str
+
+
 class Quit(Effect, frozen=True):
     pass

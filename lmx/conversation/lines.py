@@ -12,6 +12,7 @@ from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import menus
 from lmx.conversation.draft import Draft
+from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import cards, phases, turns
 from lmx.conversation.state import Steer
 from lmx.conversation.step import Command, Step, held_box, steer_box
@@ -35,7 +36,7 @@ def edited(step: Step, draft: Draft) -> None:
         step.set(began=None)
     elif not step.state.draft.text:
         step.set(began=step.now, began_focused=step.state.focused)
-    step.set(draft=draft, armed=None, escaped=None)
+    step.set(draft=draft, edited_at=step.now, armed=None, escaped=None)
     menus.refresh(step)
 
 
@@ -209,8 +210,8 @@ def escape(step: Step, *, selection: bool) -> None:
     state = step.state
     last, now = state.escaped, step.now
     step.set(escaped=None)
-    if state.search is not None:
-        menus.leave_search(step)
+    if state.panel is not None:
+        panels.key(step, "escape", "")
     elif state.menu is not None:
         step.set(menu=None, menu_closed=state.draft.text)
     elif selection:
@@ -233,8 +234,8 @@ def escape(step: Step, *, selection: bool) -> None:
 def interrupt(step: Step) -> None:
     """Ctrl-C: cancels the turn; idle, puts the draft aside and arms the exit (CMP-9)."""
     state = step.state
-    if state.search is not None:
-        menus.leave_search(step)
+    if state.panel is not None:
+        panels.leave(step)
     elif state.armed is not None and step.now - state.armed <= ARMED_MS:
         step.do(fx.Quit())
     elif state.busy and not _cancel_is_stuck(step):

@@ -1,9 +1,9 @@
-"""The completion menu and the history search, computed when a key is pressed and never when something is drawn (CMP-30)."""
+"""The completion menu, computed when a key is pressed and never when something is drawn (CMP-30)."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from lmx import words
 from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
 from lmx.conversation import picker
-from lmx.conversation.state import Menu, Search
+from lmx.conversation.state import Menu
 from lmx.conversation.step import Command, Step
 
 Row = tuple[str, str]
@@ -169,55 +169,3 @@ def ranked(typed: str, values: list[str]) -> list[str]:
 def _in_order(letters: str, text: str) -> bool:
     rest = iter(text)
     return all(letter in rest for letter in letters)
-
-
-# --- history search (CMP-22) --------------------------------------------------------------------------------------------
-
-
-def search(step: Step) -> None:
-    """Ctrl-R: opens the panel; pressed again, one older."""
-    if step.state.search is not None:
-        search_moved(step, 1)
-        return
-    step.set(menu=None)
-    step.set(search=Search(found=tuple(_newest_first(step.gather(), ""))))
-
-
-def search_typed(step: Step, query: str) -> None:
-    if step.state.search is not None:
-        found = tuple(_newest_first(step.state.history, query))
-        step.set(search=replace(step.state.search, query=query, found=found, selected=0))
-
-
-def search_moved(step: Step, by: int) -> None:
-    panel = step.state.search
-    if panel is not None and panel.found:
-        step.set(search=replace(panel, selected=min(max(panel.selected + by, 0), len(panel.found) - 1)))
-
-
-def search_taken(step: Step) -> None:
-    """Puts the selected line into the composer; what stood there is put aside. It is never sent by this."""
-    panel = step.state.search
-    if panel is None:
-        return
-    step.set(search=None)
-    if not panel.found:
-        return
-    step.stash(step.state.draft)
-    step.end_browsing()
-    step.set_draft(step.state.history[panel.found[panel.selected]])
-
-
-def leave_search(step: Step) -> None:
-    """Esc: the draft is as it was."""
-    step.set(search=None)
-
-
-def _newest_first(history: Sequence[drafts.Draft], query: str) -> Iterable[int]:
-    wanted = query.lower()
-    seen = set()
-    for place in range(len(history) - 1, -1, -1):
-        text = history[place].text
-        if text not in seen and wanted in text.lower():
-            seen.add(text)
-            yield place

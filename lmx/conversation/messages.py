@@ -85,8 +85,24 @@ class SearchHistory(Message, frozen=True):
     """Ctrl-R: open the panel, or one older in it."""
 
 
-class SearchTyped(Message, frozen=True):
-    query: str
+class PanelKey(Message, frozen=True):
+    """A key while a panel is shown, by its name; `text` is what it types, empty for others."""
+
+    key: str
+    text: str = ""
+
+
+class PanelEdited(Message, frozen=True):
+    """What stands in the panel's field now. `typed`: what was typed or pasted to make it so, empty for other changes."""
+
+    draft: Draft
+    typed: str = ""
+
+
+class PanelPainted(Message, frozen=True):
+    """The panel of this id is on the screen since now."""
+
+    id: str
 
 
 class Focused(Message, frozen=True):

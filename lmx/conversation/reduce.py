@@ -14,6 +14,8 @@ from lmx.conversation import effects as fx
 from lmx.conversation import lines, menus
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
+from lmx.conversation.panels import frame as panels
+from lmx.conversation.panels import history
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
@@ -79,6 +81,7 @@ def _down(step: Step, event: events.Down) -> None:
     """The session ended under the screen: a row, and everything that was on its way is back with the person (LAY-12)."""
     turns.undelivered(step)
     sending = step.state.sending
+    panels.leave_session(step)
     turns.settle(step)
     turns.close(step)
     step.set(life="down")
@@ -99,15 +102,15 @@ def _first_prompt(step: Step, message: msg.FirstPrompt) -> None:
 
 
 def _complete(step: Step, message: msg.Complete) -> None:
-    if step.state.search is not None:
-        menus.search_taken(step)
+    if step.state.panel is not None:
+        panels.key(step, "tab", "")
     else:
         lines.complete(step)
 
 
 def _older(step: Step, message: msg.Older) -> None:
-    if step.state.search is not None:
-        menus.search_moved(step, 1)
+    if step.state.panel is not None:
+        panels.key(step, "up", "")
     elif step.state.menu is not None and not message.direct:
         menus.move(step, -1)
     else:
@@ -115,8 +118,8 @@ def _older(step: Step, message: msg.Older) -> None:
 
 
 def _newer(step: Step, message: msg.Newer) -> None:
-    if step.state.search is not None:
-        menus.search_moved(step, -1)
+    if step.state.panel is not None:
+        panels.key(step, "down", "")
     elif step.state.menu is not None and not message.direct:
         menus.move(step, 1)
     else:
@@ -124,8 +127,8 @@ def _newer(step: Step, message: msg.Newer) -> None:
 
 
 def _submit(step: Step, message: msg.Submit) -> None:
-    if step.state.search is not None:
-        menus.search_taken(step)
+    if step.state.panel is not None:
+        panels.key(step, "enter", "")
     else:
         lines.submit(step)
 
@@ -235,8 +238,10 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.ReviseQueued: lambda step, m: queue.revise(step),
     msg.DropQueued: lambda step, m: queue.drop(step),
     msg.NextMode: lambda step, m: step.do(fx.CycleMode()),
-    msg.SearchHistory: lambda step, m: menus.search(step),
-    msg.SearchTyped: lambda step, m: menus.search_typed(step, m.query),
+    msg.SearchHistory: lambda step, m: history.search(step),
+    msg.PanelKey: lambda step, m: panels.key(step, m.key, m.text),
+    msg.PanelEdited: lambda step, m: panels.edited(step, m.draft, m.typed),
+    msg.PanelPainted: lambda step, m: panels.painted(step, m.id),
     msg.Focused: lambda step, m: step.set(focused=m.focused),
     # commands
     msg.Say: lambda step, m: step.note(m.text, tone=m.tone),

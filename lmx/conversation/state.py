@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from lmx.conversation.draft import EMPTY, Draft
+from lmx.conversation.panels.base import Panel
 from lmx.conversation.picker import Index
 from lmx.rows import Row
 from lmx_core import ToolCall
@@ -184,14 +185,6 @@ class Queue(Struct, frozen=True, kw_only=True):
     before: Draft = EMPTY
 
 
-class Search(Struct, frozen=True, kw_only=True):
-    """The history search panel (CMP-22): `found` newest first, as places in the history. The draft stays in the composer."""
-
-    query: str = ""
-    found: tuple[int, ...] = ()
-    selected: int = 0
-
-
 class State(Struct, frozen=True, kw_only=True):
     """`life`: starting, ready, failed (no session could be started) or down (the session ended by itself).
 
@@ -224,6 +217,7 @@ class State(Struct, frozen=True, kw_only=True):
     draft: Draft = EMPTY
     began: int | None = None
     began_focused: bool = True
+    edited_at: int | None = None
     focused: bool = True
     held: Draft | None = None
     held_key: str | None = None
@@ -237,7 +231,9 @@ class State(Struct, frozen=True, kw_only=True):
     menu: Menu | None = None
     menu_closed: str | None = None
     offers: dict[str, tuple[tuple[str, str], ...]] = {}
-    search: Search | None = None
+    panel: Panel | None = None
+    waiting_panels: tuple[Panel, ...] = ()
+    panel_painted: int | None = None
     files: Index | None = None
     files_asked: int | None = None
 
@@ -257,6 +253,8 @@ class State(Struct, frozen=True, kw_only=True):
     def unsent(self) -> tuple[Draft, ...]:
         """What would be lost with the screen, the newest last: drafts put aside and what stands in the composer (CMP-10)."""
         live = (self.browsing.live,) if self.browsing is not None else ()
+        panels = () if self.panel is None else (self.panel, *self.waiting_panels)
+        written = tuple(draft for panel in panels for draft in panel.unsent())
         known = {(draft.text, draft.pastes) for draft in self.history}
-        drafts = (*self.stash, *live, self.draft)
+        drafts = (*self.stash, *live, self.draft, *written)
         return tuple(draft for draft in drafts if not draft.blank and (draft.text, draft.pastes) not in known)

@@ -176,7 +176,7 @@ class Step:
     def give_back(self, draft: Draft) -> bool:
         """Returns what could not be sent: into the composer when that is empty (True), else to the stash (CMP-33)."""
         state = self.state
-        free = state.browsing is None and state.search is None and state.queue.revising is None
+        free = state.browsing is None and state.queue.revising is None
         if state.draft.blank and free:
             self.set_draft(draft)
             return True

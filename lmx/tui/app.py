@@ -192,8 +192,11 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def draft_changed(self, draft: Draft) -> None:
         self.tell(msg.Edited(draft))
 
-    def query_changed(self, query: str) -> None:
-        self.tell(msg.SearchTyped(query))
+    def panel_key(self, key: str, text: str) -> None:
+        self.tell(msg.PanelKey(key, text))
+
+    def panel_edited(self, draft: Draft, typed: str) -> None:
+        self.tell(msg.PanelEdited(draft, typed))
 
     def act(self, action: str) -> None:
         """A key that is no editing: a message to the reducer, or the screen's own scrolling."""
@@ -225,7 +228,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def _at_the_end(self) -> bool:
         """Down on the last line of the live draft goes to its end."""
         state = self.state
-        return state.menu is None and state.search is None and state.browsing is None
+        return state.menu is None and state.browsing is None
 
     # --- feedback ---------------------------------------------------------------------------------------------------
 
@@ -326,6 +329,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Notify: lambda app, e: app.call_back(e.text),
     fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),
     fx.Watch: lambda app, e: app.painted.watch(e.call_ids),
+    fx.WatchPanel: lambda app, e: app.painted.watch_panel(e.id),
     fx.Remember: lambda app, e: app.work(app.remember(e.text), "history"),
     fx.Run: lambda app, e: app.work(app.run_command(e), f"/{e.command}"),
     fx.Quit: lambda app, e: app.exit(0),

@@ -14,6 +14,9 @@ COMPOSER_ROWS = 5
 TRANSCRIPT_ROWS = 3
 """Rows the transcript keeps before the frame around it is given up."""
 
+PANEL_KEEPS_FROM = 16
+"""Rows of the terminal from which a panel leaves the transcript as many as that."""
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of each region; 0: it is not shown. `composer` counts its border. `too_small`: only one sentence is shown."""
@@ -38,7 +41,8 @@ def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows
         return Plan(too_small=True)
     border = height >= BORDER_FROM_ROWS and width >= BORDER_FROM_COLUMNS
     frame = 2 if border else 0
-    most = height - 1 - frame - 1  # the status line and one row of transcript always stay
+    kept = 1 if height < PANEL_KEEPS_FROM else TRANSCRIPT_ROWS  # what is seen above a panel (PNL-2)
+    most = height - 1 - frame - (kept if panel_rows else 1)  # the status line and a row of transcript always stay
     wanted = max(panel_rows - frame, 1) if panel_rows else min(max(draft_rows, 1), COMPOSER_ROWS)
     rows = min(wanted, max(most, 1) if panel_rows else max(most - 1, 1))
     composer = rows + frame

@@ -7,5 +7,6 @@ when it is said better. What a model, a tool or a file says is never here; it go
 from lmx.words.amounts import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.composer import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.frame import *  # noqa: F403 - the one place: whoever says something says words.X
+from lmx.words.panels import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.receipts import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.turns import *  # noqa: F403 - the one place: whoever says something says words.X

@@ -14,6 +14,7 @@ from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
 from lmx.conversation.messages import Opened
+from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
@@ -52,6 +53,7 @@ def _is_of_a_summary(entry: Entry) -> bool:
 
 def opened(step: Step, message: Opened) -> None:
     """Another session is shown from here on: the screen is cleared, what belongs to the person stays."""
+    panels.leave_session(step)
     fresh = State(
         life="starting",
         session_id=message.session_id,
@@ -68,8 +70,8 @@ def opened(step: Step, message: Opened) -> None:
 
 
 _OF_THE_PERSON = (
-    "draft began began_focused focused held held_key stash queue performing kept history browsing menu menu_closed search "
-    "armed escaped told"
+    "draft began began_focused focused held held_key stash queue performing kept history browsing menu menu_closed edited_at "
+    "armed escaped told panel waiting_panels panel_painted"
 ).split()
 
 

@@ -20,8 +20,7 @@ from lmx.tui.view.transcript import TranscriptView
 from lmx.tui.widgets.composer import Composer
 from lmx.tui.widgets.lines import Header, LiveRow, Rail, StatusLine, TooSmall
 from lmx.tui.widgets.menu import MenuOverlay
-from lmx.tui.widgets.search import ROWS as SEARCH_ROWS
-from lmx.tui.widgets.search import SearchOrders, SearchPanel
+from lmx.tui.widgets.panel import PanelOrders, PanelView
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -30,15 +29,15 @@ class MainScreen(Screen[None], inherit_bindings=False):
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     MainScreen { layout: vertical; overflow: hidden hidden; layers: base above; background: transparent; }
-    MainScreen > Lines, MainScreen > Composer, MainScreen > SearchPanel {
+    MainScreen > Lines, MainScreen > Composer, MainScreen > PanelView {
         width: 100%; height: 1; background: transparent;
     }
     MainScreen > MenuOverlay { layer: above; dock: bottom; display: none; }
-    MainScreen > SearchPanel, MainScreen > TooSmall { display: none; }
+    MainScreen > PanelView, MainScreen > TooSmall { display: none; }
     MainScreen > TooSmall { height: 1fr; }
     """
 
-    def __init__(self, theme: Theme, orders: SearchOrders, *, version: str, where: str):
+    def __init__(self, theme: Theme, orders: PanelOrders, *, version: str, where: str):
         super().__init__()
         self._version, self._where = version, where
         self.header = Header(theme, id="header")
@@ -47,7 +46,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.live = LiveRow(theme, id="live")
         self.lower = Rail(theme, id="lower")
         self.composer = Composer(theme, orders, id="composer")
-        self.search = SearchPanel(theme, orders, id="search")
+        self.panel = PanelView(theme, orders, id="panel")
         self.status = StatusLine(theme, id="status")
         self.menu = MenuOverlay(theme, id="menu")
         self.small = TooSmall(theme, id="small")
@@ -60,7 +59,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self.live
         yield self.lower
         yield self.composer
-        yield self.search
+        yield self.panel
         yield self.status
         yield self.menu
         yield self.small
@@ -70,7 +69,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if isinstance(event, events.Key) and self._plan is not None and self._plan.too_small:
             self.small.on_key(event)
             return
-        part = self.composer if state.search is None else self.search
+        part = self.composer if state.panel is None else self.panel
         if isinstance(event, events.Key):
             part.on_key(event)
         else:
@@ -80,18 +79,16 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def draw(self, state: State, now: int, flash: str) -> None:
         """Everything but the transcript, as the state has it."""
-        searching = state.search is not None
-        made = self._lay_out(state, searching)
+        made = self._lay_out(state)
         if made.too_small:
             self._focus(self.small)
             self.small.show(*self.size)
             return
-        self._focus(self.search if searching else self.composer)
+        self._focus(self.composer if state.panel is None else self.panel)
         title, label = frame.composer_labels(state)
         self.composer.menu_open = state.menu is not None
         self.composer.dress(title=title, label=label, placeholder=frame.placeholder(state), border=made.border)
-        if state.search is not None:
-            self.search.show(state.search, state.history)
+        self.panel.show(state, border=made.border)
         self.header.show(frame.header(state, version=self._version, where=self._where))
         self.upper.show()
         self.draw_pill()
@@ -109,11 +106,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def put_cursor(self) -> None:
         """The terminal's own cursor stands where the person writes, for the window of an input method (CMP-2)."""
-        writing = self.search if self.search.display else self.composer
+        writing = self.panel if self.panel.display else self.composer
         if writing.display and writing.region:
             self.app.cursor_position = writing.caret_offset()
 
-    def _lay_out(self, state: State, searching: bool) -> Plan:
+    def _lay_out(self, state: State) -> Plan:
         width, height = self.size
         border = plan(width, height, draft_rows=1, live_rows=0).border
         made = plan(
@@ -121,21 +118,21 @@ class MainScreen(Screen[None], inherit_bindings=False):
             height,
             draft_rows=self.composer.rows_wanted(width, border=border),
             live_rows=1 if state.busy else 0,
-            panel_rows=SEARCH_ROWS + 3 if searching else 0,
+            panel_rows=self.panel.rows_wanted(state, width, border=border),
         )
-        if made != self._plan:
+        if (made, state.panel is None) != (self._plan, not self.panel.display):
             self._plan = made
-            self._apply(made, searching)
+            self._apply(made, state.panel is not None)
         return made
 
-    def _apply(self, made: Plan, searching: bool) -> None:
+    def _apply(self, made: Plan, has_panel: bool) -> None:
         heights = {
             self.header: made.header,
             self.upper: made.upper,
             self.live: made.live,
             self.lower: made.lower,
-            self.composer: 0 if searching else made.composer,
-            self.search: made.composer if searching else 0,
+            self.composer: 0 if has_panel else made.composer,
+            self.panel: made.composer if has_panel else 0,
             self.status: made.status,
         }
         for widget, rows in heights.items():

@@ -51,7 +51,7 @@ def lay_out(block: Block, width: int, theme: Theme) -> list[Piece]:
     elif block.text and block.kind != "thinking":
         pieces.extend(_plain(block.text, theme.style(_tone(block, ""))))
     for row in block.rows:
-        pieces.extend(_row(row, theme))
+        pieces.extend(row_pieces(row, theme))
     return pieces
 
 
@@ -101,7 +101,7 @@ def _fitting(facts: str, width: int) -> str:
     return cut(facts, width)
 
 
-def _row(row: Row, theme: Theme) -> Iterable[Piece]:
+def row_pieces(row: Row, theme: Theme) -> Iterable[Piece]:
     """The lines of one row."""
     tone = theme.style(row.tone)
     slot = _SLOTS.get(row.kind, "")

@@ -228,7 +228,7 @@ def test_cmp_8_one_thing_a_press_in_order():
     talk.type("/mo")
     talk.tell(msg.SearchHistory())
     talk.tell(msg.Escape(selection=True))
-    assert talk.state.search is None and talk.composer.text == "/mo"
+    assert talk.state.panel is None and talk.composer.text == "/mo"
     talk.tell(msg.Edited(of("/mod")))
     assert talk.state.menu is not None
     assert kinds(talk.tell(msg.Escape(selection=True))) == [] and talk.state.menu is None
@@ -363,8 +363,8 @@ def test_cmp_22_the_search_panel_finds_and_never_sends():
         talk.finish()
     talk.type("draft")
     talk.tell(msg.SearchHistory())
-    talk.tell(msg.SearchTyped("MAKE"))
-    assert [talk.state.history[i].text for i in talk.state.search.found] == ["make build", "make test"]
+    talk.tell(msg.PanelEdited(of("MAKE"), "MAKE"))
+    assert [found.text for found in talk.state.panel.found] == ["make build", "make test"]
     talk.tell(msg.SearchHistory())
     assert not [e for e in talk.enter() if isinstance(e, fx.Prompt)]
     assert talk.composer.text == "make test" and talk.state.stash[-1].text == "draft"

@@ -55,13 +55,13 @@ class Words(RuleBasedStateMachine):
     @rule(space=st.booleans())
     def types(self, space: bool) -> None:
         self.count += 1
-        if self.talk.state.search is None:
+        if self.talk.state.panel is None:
             self.talk.type((" " if space else "") + f"w{self.count} ")
 
     @rule()
     def pastes(self) -> None:
         self.count += 1
-        if self.talk.state.search is None:
+        if self.talk.state.panel is None:
             self.talk.paste(pasted(self.talk.composer, f"w{self.count} " + "x" * 1_500))
 
     @rule()
@@ -74,7 +74,7 @@ class Words(RuleBasedStateMachine):
 
     @rule()
     def queues_a_command(self) -> None:
-        if self.talk.composer.blank and self.talk.state.busy and self.talk.state.search is None:
+        if self.talk.composer.blank and self.talk.state.busy and self.talk.state.panel is None:
             self.talk.wipe()
             self.talk.type("/compact")
             self.tell(msg.Complete())

@@ -48,3 +48,10 @@ def test_lay_3_the_composer_grows_to_five_rows(rows, shown):
 def test_lay_22_below_20_by_5_there_is_one_sentence(width, height):
     """LAY-22."""
     assert plan(width, height, draft_rows=1, live_rows=0).too_small is (width < 20 or height < 5)
+
+
+@pytest.mark.parametrize("height", range(16, 60))
+def test_pnl_2_the_transcript_is_visible_above_a_panel(height):
+    """PNL-2: however much the panel has to show."""
+    assert plan(80, height, draft_rows=1, live_rows=1, panel_rows=500).transcript >= 2
+    assert plan(80, height, draft_rows=1, live_rows=0, panel_rows=500).transcript >= 3
