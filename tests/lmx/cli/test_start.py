@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,54 @@ ROOT = Path(__file__).parents[3]
 SLOW = {"litellm", "textual", "mcp", "typer", "rich", "pydantic", "anthropic", "openai", "click"}
 
 
-def loaded(program: Program, *words: str) -> set[str]:
-    """The top-level modules a command has loaded when it ends."""
+LATER = (
+    "lmx_core.checkpoints.record",
+    "lmx_core.checkpoints.tree",
+    "lmx_core.environment.sandbox",
+    "lmx_core.otel",
+    "lmx_core.permissions.explanation",
+    "lmx_core.permissions.shell",
+    "lmx_core.permissions.subject",
+    "lmx_core.permissions.suggest",
+    "lmx_core.providers.litellm.process",
+    "lmx_core.providers.litellm.wire",
+    "lmx_core.providers.local",
+    "lmx_core.providers.ollama",
+    "lmx_core.providers.wire.anthropic",
+    "lmx_core.providers.wire.ollama",
+    "lmx_core.providers.wire.openai_responses",
+    "lmx_core.providers.wire.recovered",
+    "tree_sitter",
+)
+"""What a turn without a call, a question, a sandbox or another protocol has no use for."""
+
+MOST = {
+    "lmx_core.session": 34,
+    "lmx_core.providers": 29,
+    "lmx_core.builtin": 17,
+    "lmx_core.environment": 14,
+    "lmx_core.extensions": 14,
+    "lmx_core.tools": 12,
+    "lmx_core.context": 12,
+    "lmx_core.permissions": 8,
+    "lmx_core.turn": 9,
+    "lmx_core.transcript": 8,
+    "lmx_core.edits": 8,
+    "lmx_core.stores": 8,
+    "lmx.config": 11,
+    "lmx.words": 8,
+    "lmx.cli": 7,
+}
+"""How many modules of a room a run may load; of any other room 6. Each costs a short run a quarter of a millisecond."""
+
+
+def loaded(program: Program, *words: str, whole: bool = False) -> set[str]:
+    """The top-level modules a command has loaded when it ends; `whole`: all of them, by their whole names."""
+    named = "name" if whole else "name.partition('.')[0]"
     code = (
         "import sys\nfrom lmx.__main__ import main\n"
         f"try:\n    main({list(words)!r})\nexcept SystemExit as done:\n    status = done.code\n"
-        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\nsys.exit(status)"
+        f"print(*{{{named} for name in sys.modules}}, file=sys.stderr)\nsys.exit(status)"
     )
     done = program.finish([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
@@ -53,6 +96,18 @@ def test_a_run_loads_no_slow_library(program: Program) -> None:
     with serve(program, {"text": "ok"}) as model:
         modules = loaded(program, *program.line(model, "--print", "hi")[len(LMX) :])
     assert "httpx2" in modules and not modules & SLOW
+
+
+def test_a_run_loads_no_more_than_it_uses(program: Program) -> None:
+    """Imports are nearly all that a short run costs, and they grow by themselves: a room above its number has begun to load
+    something that most turns do not need. Where all of it is needed, the number goes up with a reason in the commit."""
+    with serve(program, {"text": "ok"}) as model:
+        modules = loaded(program, *program.line(model, "--print", "hi")[len(LMX) :], whole=True)
+    assert not {name for name in modules if name.startswith(LATER)}
+    ours = [name for name in modules if name.partition(".")[0] in ("lmx", "lmx_core")]
+    rooms = Counter(".".join(name.split(".")[:2]) for name in ours)
+    assert not {room: found for room, found in rooms.items() if found > MOST.get(room, 6)}
+    assert 150 < len(ours) < 250
 
 
 @pytest.mark.parametrize("words", [["log", "x"], ["fork", "x"], ["sessions"], ["explain", "--model", "openai:m"]])
