@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+import msgspec
+
 from lmx import words
+from lmx.conversation.draft import Draft
 from lmx.conversation.state import Phase, State
-from lmx.sanitize import visible
+from lmx.sanitize import one_line, visible
 
 DIRECTORY_CELLS = 32
 """A longer directory name is shortened (LAY-1)."""
@@ -77,15 +80,52 @@ def _phase(phase: Phase | None, now: int) -> str:
             return words.PHASES.get(kind, "") + time if kind in words.PHASES else ""
 
 
-def status(state: State, flash: str = "") -> list[str]:
-    """The status line's segments, most needed first; the screen drops from the right (tui.md 7.1)."""
-    totals, window = state.totals, state.window
+class Queued(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the queue: its number, a preview, whether the keys act on it, and what stands at its right."""
+
+    number: int
+    text: str
+    selected: bool = False
+    beside: str = ""
+
+
+def queue(state: State, rows: int) -> list[Queued]:
+    """As many queued messages as there are rows for, around the selected one (CMP-41). The first has the keys beside it."""
+    waiting = state.queue
+    first = max(0, min(waiting.at - rows // 2, len(waiting.items) - rows))
+    shown = [
+        Queued(
+            number=number,
+            text=words.REVISED if number - 1 == waiting.revising else _preview(draft),
+            selected=number - 1 == waiting.at,
+        )
+        for number, draft in enumerate(waiting.items, 1)
+    ][first : first + rows]
+    if shown:
+        keys = words.QUEUE_PAUSED_KEYS if waiting.paused else words.QUEUE_KEYS
+        shown[0] = msgspec.structs.replace(shown[0], beside=keys)
+    if len(shown) > 1 and (more := len(waiting.items) - len(shown)):
+        shown[-1] = msgspec.structs.replace(shown[-1], beside=words.QUEUE_MORE.format(number=more))
+    return shown
+
+
+def _preview(draft: Draft) -> str:
+    return one_line("".join(draft.label(char) or char for char in draft.text)).strip()
+
+
+def status(state: State, flash: str = "", *, queue_hidden: bool = False) -> list[str]:
+    """The status line's segments, most needed first; the screen drops from the right (tui.md 7.1).
+
+    `queue_hidden`: there is no room for the previews of what is queued.
+    """
+    totals, window, queued = state.totals, state.window, len(state.queue.items)
     tokens = f"session {words.count(totals.tokens)}{'' if totals.complete else '+'} tok"
     return [
         part
         for part in (
             flash,
             f"⏵ {words.mode_name(state.mode)}" if state.mode else "",
+            words.QUEUE_SEGMENT.format(number=queued) if queued and queue_hidden else "",
             words.context_segment(window.tokens, window.size),
             tokens,
             words.cost(totals.cost),
@@ -97,6 +137,8 @@ def status(state: State, flash: str = "") -> list[str]:
 def composer_labels(state: State) -> tuple[str, str]:
     """The composer's title and the label in its lower border."""
     waiting = any(not card.answered for card in state.cards)
+    if state.queue.revising is not None:
+        return words.REVISE_TITLE.format(number=state.queue.revising + 1), words.REVISE_LABEL
     if waiting:
         return words.APPROVE_TITLE, words.ANSWER_LABEL
     return "", words.STEER_LABEL if state.busy else words.SEND_LABEL

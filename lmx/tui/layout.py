@@ -11,6 +11,7 @@ import msgspec
 MIN_WIDTH, MIN_HEIGHT = 20, 5
 BORDER_FROM_ROWS, BORDER_FROM_COLUMNS = 12, 40
 COMPOSER_ROWS = 5
+QUEUE_ROWS = 3
 TRANSCRIPT_ROWS = 3
 """Rows the transcript keeps before the frame around it is given up."""
 
@@ -27,15 +28,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     transcript: int = 0
     live: int = 0
     lower: int = 0
+    queue: int = 0
     composer: int = 0
     border: bool = False
     status: int = 0
 
 
-def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows: int = 0) -> Plan:
+def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows: int = 0, queue_rows: int = 0) -> Plan:
     """The plan for a terminal of `width` by `height`, a draft of so many rows, and a live row or none.
 
-    `panel_rows`: a panel stands in the composer's place and wants so many rows, its border included.
+    `panel_rows`: a panel stands in the composer's place and wants so many rows, its border included. `queue_rows`: so many
+    messages are queued; their previews are the first to go.
     """
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return Plan(too_small=True)
@@ -52,12 +55,15 @@ def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows
     lower = 1 if left - 1 >= TRANSCRIPT_ROWS else 0
     upper = 1 if left - lower - 1 >= TRANSCRIPT_ROWS else 0
     header = 1 if left - lower - upper - 1 >= TRANSCRIPT_ROWS else 0
+    left -= lower + upper + header
+    queue = min(queue_rows, QUEUE_ROWS, max(left - TRANSCRIPT_ROWS, 0))
     return Plan(
         header=header,
         upper=upper,
-        transcript=left - lower - upper - header,
+        transcript=left - queue,
         live=live,
         lower=lower,
+        queue=queue,
         composer=composer,
         border=border,
         status=1,

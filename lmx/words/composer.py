@@ -73,6 +73,7 @@ QUEUE_EMPTY = "nothing is queued; Tab queues a message while a turn runs"
 QUEUE_BLANK = "an empty message is not queued; Alt-U drops it, Esc leaves it as it was"
 QUEUE_DROPPED = "taken from the queue; Up brings it back"
 NO_SUCH_QUEUED = "no queued message {number}"
+REVISED = "(in the composer)"
 QUEUE_MORE = "+{number} more"
 QUEUE_SEGMENT = "queue {number}"
 

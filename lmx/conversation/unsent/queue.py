@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from lmx import words
 from lmx.conversation.draft import EMPTY, Draft
+from lmx.conversation.panels.base import ELICITATION
 from lmx.conversation.state import Queue
 from lmx.conversation.step import Step
 
@@ -36,7 +37,9 @@ def next_one(step: Step) -> Draft | None:
     state, queue = step.state, step.state.queue
     waits = queue.paused or queue.revising == 0 or state.performing or state.life != "ready"
     taken = state.turn or state.steer or state.held or state.sending
-    if not queue.items or waits or taken:
+    panels = (state.panel, *state.waiting_panels)
+    asked = any(panel is not None and panel.rank <= ELICITATION for panel in panels)
+    if not queue.items or waits or taken or asked:
         return None
     later = None if queue.revising is None else queue.revising - 1
     step.set(queue=replace(queue, items=queue.items[1:], at=max(queue.at - 1, 0), revising=later))

@@ -18,7 +18,7 @@ from lmx.tui.layout import Plan, plan
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.transcript import TranscriptView
 from lmx.tui.widgets.composer import Composer
-from lmx.tui.widgets.lines import Header, LiveRow, Rail, StatusLine, TooSmall
+from lmx.tui.widgets.lines import Header, LiveRow, QueueRows, Rail, StatusLine, TooSmall
 from lmx.tui.widgets.menu import MenuOverlay
 from lmx.tui.widgets.panel import PanelOrders, PanelView
 
@@ -45,6 +45,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.transcript = TranscriptView(theme, id="transcript")
         self.live = LiveRow(theme, id="live")
         self.lower = Rail(theme, id="lower")
+        self.queue = QueueRows(theme, id="queue")
         self.composer = Composer(theme, orders, id="composer")
         self.panel = PanelView(theme, orders, id="panel")
         self.status = StatusLine(theme, id="status")
@@ -58,6 +59,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self.transcript
         yield self.live
         yield self.lower
+        yield self.queue
         yield self.composer
         yield self.panel
         yield self.status
@@ -93,7 +95,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.upper.show()
         self.draw_pill()
         self.draw_activity(state, now)
-        self.status.show(frame.status(state, flash), flashing=bool(flash))
+        self.queue.show(frame.queue(state, made.queue))
+        self.status.show(frame.status(state, flash, queue_hidden=not made.queue), flashing=bool(flash))
         self._draw_menu(state, made)
 
     def draw_activity(self, state: State, now: int) -> None:
@@ -119,6 +122,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             draft_rows=self.composer.rows_wanted(width, border=border),
             live_rows=1 if state.busy else 0,
             panel_rows=self.panel.rows_wanted(state, width, border=border),
+            queue_rows=len(state.queue.items),
         )
         if (made, state.panel is None) != (self._plan, not self.panel.display):
             self._plan = made
@@ -131,6 +135,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.upper: made.upper,
             self.live: made.live,
             self.lower: made.lower,
+            self.queue: made.queue,
             self.composer: 0 if has_panel else made.composer,
             self.panel: made.composer if has_panel else 0,
             self.status: made.status,

@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from lmx import words
+from lmx.conversation.frame import Queued
 from lmx.tui import keymap
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.width import cells, cut, fit, wrap
@@ -117,6 +118,28 @@ class LiveRow(Lines):
 
     def draw(self, shown: tuple[str, str], width: int) -> list[Strip]:
         return [strip(width, (f"{shown[0]} ", self.style("activity")), (shown[1], self.style("muted")))]
+
+
+class QueueRows(Lines):
+    """What waits for the end of the turn, a row each; `▸` marks the one that the keys act on."""
+
+    def show(self, rows: Sequence[Queued]) -> None:
+        self.put(tuple(rows))
+
+    def draw(self, shown: tuple[Queued, ...], width: int) -> list[Strip]:
+        return [self._row(row, width) for row in shown]
+
+    def _row(self, row: Queued, width: int) -> Strip:
+        mark = " ▸ " if row.selected else "   "
+        beside = row.beside if cells(row.beside) <= width // 2 else ""
+        text = fit(cut(row.text, width - cells(beside) - 7), max(width - cells(beside) - 6, 0))
+        chosen = Style(bold=True) if row.selected else Style()
+        return strip(
+            width,
+            (f" {row.number}{mark}", self.style("notice")),
+            (text, chosen),
+            (f" {beside}", self.style("muted")),
+        )
 
 
 class StatusLine(Lines):

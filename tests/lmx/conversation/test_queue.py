@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from support.talk import Talk
 
 from lmx.conversation import effects as fx
+from lmx.conversation import frame
 from lmx.conversation import messages as msg
+from lmx.conversation.panels.base import QUESTION, Panel
 from lmx_core import events
 
 
@@ -163,6 +166,42 @@ def test_cmp_41_keys_say_where_there_is_nothing():
     talk = busy("one")
     talk.tell(msg.SelectQueued(4))
     assert "no queued message 4" in flashed(talk)
+
+
+class Asking(Panel, frozen=True, kw_only=True):
+    rank = QUESTION
+
+
+@pytest.mark.parametrize("panel, waits", ((Asking(id="q"), True), (Panel(id="look"), False)))
+def test_cmp_42_it_waits_for_a_panel_that_asks(panel, waits):
+    """CMP-42: a question, trust or first run holds it; what a person opened to look at something does not."""
+    talk = busy("one")
+    talk.state = msgspec.structs.replace(talk.state, panel=panel)
+    talk.finish()
+    assert (waiting(talk) == ["one"]) is waits
+    talk.state = msgspec.structs.replace(talk.state, panel=None)
+    talk.tell(msg.Focused(True))
+    assert prompts(talk) == ["go", "one"]
+
+
+def test_the_rows_of_the_queue_are_around_the_selected_one():
+    talk = busy(*(f"m{number}" for number in range(1, 8)))
+    rows = frame.queue(talk.state, 3)
+    assert [(row.number, row.text, row.selected) for row in rows] == [
+        (1, "m1", True),
+        (2, "m2", False),
+        (3, "m3", False),
+    ]
+    assert "Alt-E" in rows[0].beside and rows[-1].beside == "+4 more"
+    talk.tell(msg.SelectQueued(7))
+    talk.tell(msg.ReviseQueued())
+    assert [row.number for row in frame.queue(talk.state, 3)] == [5, 6, 7]
+    assert frame.queue(talk.state, 3)[-1].text == "(in the composer)"
+    assert frame.composer_labels(talk.state)[0] == "queued 7"
+    talk.finish("cancelled")
+    assert "continues" in frame.queue(talk.state, 3)[0].beside
+    assert "queue 7" in frame.status(talk.state, queue_hidden=True) and "queue 7" not in frame.status(talk.state)
+    assert frame.queue(talk.state, 0) == []
 
 
 def test_cmp_42_it_waits_for_the_start_of_the_session():

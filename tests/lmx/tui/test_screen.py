@@ -36,6 +36,28 @@ async def test_asking_and_reading_the_answer(tmp_path):
         assert shown.draft == "" and users(host) == ["greet me"]
 
 
+async def test_cmp_40_what_is_queued_is_seen_and_sent_in_order(tmp_path):
+    """CMP-40, CMP-41: Tab while a turn runs, a row each, the oldest after the turn; one is taken back and revised."""
+    turns = [tool_call("bash", {"command": "ls"}), complete("first"), complete("second"), complete("third")]
+    host = FakeHost(tmp_path, turns)
+    async with screen(host) as shown:
+        await shown.say("go")
+        await asks(shown)
+        for text in ("one", "two", "three"):
+            await shown.type(text)
+            await shown.pilot.press("tab")
+        rows = [row for row in shown.rows() if "▸" in row or row.lstrip().startswith(("2 ", "3 "))]
+        assert [row.split()[0] for row in rows] == ["1", "2", "3"] and "1 ▸ one" in rows[0] and "Alt-E edit" in rows[0]
+        await shown.pilot.press("alt+3", "alt+u", "alt+2", "alt+e")
+        assert shown.draft == "two" and "queued 2" in shown.text()
+        await shown.type(" more")
+        await shown.pilot.press("enter")
+        shown.later(1_000)
+        await shown.pilot.press("alt+r")
+        await shown.until("third")
+        assert users(host) == ["go", "one", "two more"] and "▸" not in shown.text()
+
+
 async def test_approving_and_refusing(tmp_path):
     """APR-1, APR-3 through the real gate, tools and files."""
     turns = [
