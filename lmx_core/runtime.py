@@ -117,8 +117,10 @@ class Runtime:
         left = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in left:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=2)
+        if left:  # a session's own task may still have its lock to release; any other was told to end before
+            _, running = await asyncio.wait(left, timeout=0.5)
+            if sessions := running & set(self._sessions.values()):
+                await asyncio.wait(sessions, timeout=1.5)
 
     async def __aenter__(self) -> Runtime:
         return await self.start()

@@ -49,7 +49,7 @@ from lmx_core.tools.seen import SeenFiles
 from lmx_core.transcript import replay
 from lmx_core.transcript.audit import request_payload
 from lmx_core.turn.budget import Limits
-from lmx_core.turn.effects import EffectOutcome, Hook
+from lmx_core.turn.effects import ASKED_OF_A_PROVIDER, EffectOutcome, Hook
 from lmx_core.turn.guard import StandardGuard
 from lmx_core.turn.retry import policy
 from lmx_core.turn.steering import FollowUps, Steers
@@ -60,7 +60,9 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 CLEAN_UP_MS = 5_000
-"""How long cancelled work may take to end before the session ends without it."""
+"""How long cancelled work may take to end before the session ends without it: a command has children to kill."""
+HANG_UP_MS = 500
+"""The same for what a provider is asked, which has nothing to tidy away but a connection."""
 
 
 class Actor:
@@ -232,14 +234,18 @@ class Actor:
         self._watchers.forget()
         for ticket in self._in_flight:
             ticket.abandon()
-        late = Alarm(self.clock, self._inbox, CLEAN_UP_MS)
+        late, soon = Alarm(self.clock, self._inbox, CLEAN_UP_MS), Alarm(self.clock, self._inbox, HANG_UP_MS)
         while self._in_flight and not late.rung:
+            if soon.rung and all(ticket.kind in ASKED_OF_A_PROVIDER for ticket in self._in_flight):
+                log.warning("session %s ends without its provider, which goes on although it was cancelled", self.id)
+                break
             message = await self._inbox.get()
             if isinstance(message, Report):
                 message.settle()
             else:
                 message.fail(SessionDown(str(self.down)))
         late.cancel()
+        soon.cancel()
         await self.mount.background.close(self.id)
 
     # -- its inbox

@@ -48,12 +48,15 @@ class Ask:
 
 
 class Ticket:
-    """A piece of work in flight. `outcome` is set once it was reported; `awaited` says whether anybody still wants it."""
+    """A piece of work in flight. `outcome` is set once it was reported; `awaited` says whether anybody still wants it.
 
-    __slots__ = ("awaited", "outcome", "over", "running", "work")
+    `kind` is that of its effect.
+    """
 
-    def __init__(self, work: Work, over: Callable[[], None]):
-        self.work, self.over = work, over
+    __slots__ = ("awaited", "kind", "outcome", "over", "running", "work")
+
+    def __init__(self, work: Work, kind: str, over: Callable[[], None]):
+        self.work, self.kind, self.over = work, kind, over
         self.awaited = True
         self.outcome: EffectOutcome | None = None
         self.running: Running | None = None
@@ -130,7 +133,7 @@ class Work:
             number=next(self._numbers),
             call_id=call_id,
         )
-        ticket = Ticket(self, over)
+        ticket = Ticket(self, effect.kind, over)
         self.in_flight.add(ticket)
 
         def heard(item: Any) -> None:

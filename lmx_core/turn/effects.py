@@ -124,6 +124,9 @@ class Refresh(msgspec.Struct, frozen=True, kw_only=True):
 
 Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences | Refresh
 
+ASKED_OF_A_PROVIDER = frozenset({ModelCall.kind, ModelFacts.kind, CostEstimate.kind})
+"""The kinds of effects that only a provider works on."""
+
 
 class EffectKey(msgspec.Struct, frozen=True, kw_only=True):
     """Where in a run an effect stands: the same each time the run is replayed. `number` counts from 1 in each run (EFF-1)."""

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 
 PUBLIC = """
     Admission AdmissionRefused Allow AlreadySent AmbiguousSession Aside AssemblyError AwaitTimeout Bash BudgetExceeded
-    Busy CallbackFailed Cancelled Clock Compaction CompactionFailed ConfigError Conflict Decision DefaultProvider Deny Descriptor
-    Document DocumentTooLarge EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure
+    Busy CallbackFailed Cancelled Clock Compaction CompactionFailed ConfigError Conflict Decision DefaultProvider Deny
+    Descriptor Document DocumentTooLarge EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure
     Feedback Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore Lease
     LmxError LocalEnvironment ManualClock MemoryStore Messages NothingToDo NothingToRetry Pending Policy PromptResult
     Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime SQLiteStore Sandbox SandboxUnavailable

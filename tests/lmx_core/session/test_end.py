@@ -109,6 +109,36 @@ async def test_se_6_a_tool_that_cleans_up_is_waited_for_when_the_session_stops_i
         assert tidied_under, "the session let go of its lock after the tool had ended"
 
 
+async def test_se_6_a_provider_that_goes_on_although_it_was_cancelled_holds_up_a_stop_for_half_a_second():
+    """SE-6: a session that waited for it as long as for a command made the screen hang at every exit."""
+
+    class Deaf:
+        def __init__(self):
+            self.asked, self.release = asyncio.Event(), asyncio.Event()
+
+        async def run(self, request, emit):
+            self.asked.set()
+            while not self.release.is_set():
+                try:
+                    await self.release.wait()
+                except asyncio.CancelledError:
+                    continue
+
+    deaf = Deaf()
+    async with world(provider=deaf) as w:
+        await w.session.prompt("go")
+        await deaf.asked.wait()
+        stopping = asyncio.ensure_future(w.session.stop())
+        await w.clock.await_timer(lambda left: left == 500)
+        await w.clock.advance(499)
+        await settle()
+        assert not stopping.done()
+        await w.clock.advance(1)
+        await stopping
+        assert w.session.down == "stopped"
+        deaf.release.set()
+
+
 async def test_se_7_the_lock_is_released_after_the_hooks_and_before_the_last_word():
     """SE-7, MET-26."""
     order = []
