@@ -48,8 +48,10 @@ def _flag(value: Any) -> bool:
 
 
 def _continuation(value: Any) -> bool:
-    most = value.get("max_output_continuations") if isinstance(value, Mapping) and len(value) == 1 else None
-    return isinstance(value, bool) or (isinstance(most, int) and not isinstance(most, bool) and 0 <= most <= 10)
+    if not isinstance(value, Mapping):
+        return isinstance(value, bool)
+    known = value.keys() <= {"max_continuations", "max_output_continuations"}
+    return known and all(type(most) is int and 0 <= most <= 10 for most in value.values())
 
 
 def _sandbox(value: Any) -> bool:
@@ -98,7 +100,16 @@ def is_url(value: Any) -> bool:
         return False
 
 
-EXTENSIONS = ("search", "apply_patch", "continuation", "workspace", "environment_context", "checkpoints", "hooks")
+EXTENSIONS = (
+    "search",
+    "apply_patch",
+    "planning",
+    "continuation",
+    "workspace",
+    "environment_context",
+    "checkpoints",
+    "hooks",
+)
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
 RULES_TAKES = "a list of rules such as Bash(git log:*), or of tables { rule, should_match, should_not_match }"
@@ -185,11 +196,11 @@ KEYS = (
     ),
     Key(
         "continuation",
-        "true, false or { max_output_continuations = 0 to 10 }",
+        "true, false or { max_continuations, max_output_continuations = 0 to 10 }",
         _continuation,
-        "3 times a prompt",
-        "go on with an answer that was cut at the output limit",
-        "{ max_output_continuations = 3 }",
+        "5 and 3 times a prompt",
+        "go on with a plan that has open tasks, and with an answer that was cut at the output limit",
+        "{ max_continuations = 5, max_output_continuations = 3 }",
     ),
     Key(
         "extensions",

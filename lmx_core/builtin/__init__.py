@@ -11,6 +11,7 @@ from lmx_core.builtin.glob import Glob
 from lmx_core.builtin.grep import Grep
 from lmx_core.builtin.read import Read
 from lmx_core.builtin.session.ask_user import AskUser
+from lmx_core.builtin.session.todo import Todo
 from lmx_core.builtin.write import Write
 from lmx_core.calls import Tool
 from lmx_core.errors import ConfigError
@@ -20,8 +21,9 @@ _SEARCH: tuple[Tool, ...] = (Grep(), Glob())
 
 _PATCH: Tool = ApplyPatch()
 _ASK: Tool = AskUser()
+_TODO: Tool = Todo()
 
-REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH, _PATCH, _ASK)}
+REGISTRY: dict[str, Tool] = {tool.name: tool for tool in (*_DEFAULT, *_SEARCH, _PATCH, _ASK, _TODO)}
 """By the name a transcript records, so that a resume finds them again (PR-5)."""
 
 
@@ -44,6 +46,11 @@ def search_tools() -> list[Tool]:
 def ask_tool() -> Tool:
     """`ask_user`, for a session that has a person in front of it."""
     return _ASK
+
+
+def todo_tool() -> Tool:
+    """`todo`, which keeps the plan of a session's work."""
+    return _TODO
 
 
 def patch_tool() -> Tool:

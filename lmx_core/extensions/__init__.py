@@ -16,8 +16,10 @@ _HOME = {
     "EnvironmentContext": "environment_context",
     "Interactive": "interactive",
     "Permissions": "permissions",
+    "Planning": "planning",
     "Search": "search",
     "SmallModel": "small_model",
+    "Web": "web",
     "Workspace": "workspace",
     "coding": "recipe",
 }
@@ -30,8 +32,10 @@ __all__ = [
     "EnvironmentContext",
     "Interactive",
     "Permissions",
+    "Planning",
     "Search",
     "SmallModel",
+    "Web",
     "Workspace",
     "coding",
 ]

@@ -131,6 +131,7 @@ def test_a_small_model_starts_from_a_short_prompt_and_four_tools(tmp_path: Path)
     assert str(large.system).startswith(prompt.default()) and [t.name for t in large.host_tools or ()] == [
         "grep",
         "glob",
+        "todo",
     ]
 
 

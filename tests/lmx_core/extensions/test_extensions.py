@@ -134,20 +134,24 @@ def test_ex_10_the_standard_recipe_is_a_dict_by_name(interactive: bool) -> None:
     """EX-10: taking out and replacing are dict work; workspace, gate and programs need a word of the host's."""
     provider = Scripted([])
     recipe = extensions.coding("scripted:m", provider, interactive)
-    assert list(recipe) == ["search", "apply_patch", *(["interactive"] if interactive else [])]
+    assert list(recipe) == ["search", "apply_patch", "planning", *(["interactive"] if interactive else [])]
     assert ("ask_user" in [tool.name for tool in _made(recipe).host_tools or ()]) == interactive
     recipe.pop("interactive", None)
     made = _made(recipe)
-    assert [tool.name for tool in made.host_tools or ()] == ["grep", "glob"] and made.hooks is None
+    assert [tool.name for tool in made.host_tools or ()] == ["grep", "glob", "todo"] and made.hooks is None
     mine = {**recipe, "search": (Permissions, {"mode": "plan"})}
     assert [item["module"].rpartition(".")[2] for item in assemble(Harness(), mine.values()).applied] == [
         "Permissions",
         "ApplyPatch",
+        "Planning",
     ]
     recipe.pop("search")
     recipe.pop("apply_patch")
+    recipe.pop("planning")
     assert assemble(Harness(), recipe.values()) == Harness()
-    assert list(extensions.coding("scripted:m", provider)) == ["search", "apply_patch"], "each call makes its own"
+    assert list(extensions.coding("scripted:m", provider)) == ["search", "apply_patch", "planning"], (
+        "each call makes its own"
+    )
 
 
 def test_what_is_not_asked_for_is_not_imported() -> None:

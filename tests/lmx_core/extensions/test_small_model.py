@@ -33,5 +33,5 @@ def test_the_size_of_the_file_decides(tmp_path: Path) -> None:
     assert list(coding(spec, provider)) == ["small_model", "apply_patch"]
     with (tmp_path / "m.gguf").open("ab") as file:
         file.truncate(servers.SMALL_BYTES)
-    assert list(coding(spec, provider)) == ["search", "apply_patch"]
+    assert list(coding(spec, provider)) == ["search", "apply_patch", "planning"]
     assert provider.model_metadata("local:/none.gguf") == {}
