@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -39,7 +38,6 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 
 _PATHS = frozenset(("edit", "write", "apply_patch", "read", "grep", "glob"))
 _FORM = re.compile(r"\s*([A-Za-z0-9_*-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
-_NUMBERS = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
 
@@ -287,32 +285,23 @@ def fragments(text: str) -> Iterable[str]:
 
 
 def host_of(url: object) -> str | None:
-    """The host of an address, None where none can be told for certain; then no rule allows it (RL-5)."""
-    if not isinstance(url, str) or any(char.isspace() or ord(char) < 32 or char == "\\" for char in url):
-        return None
-    try:
-        parts = urlsplit(url)
-        if parts.scheme.lower() not in ("http", "https") or parts.port not in (None, 80, 443):
-            return None
-        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii").lower()
-    except (ValueError, UnicodeError):
-        return None
-    return host or None
+    """The host of an address, None where none can be told for certain; then no rule allows it (RL-5).
+
+    Read by the same code that the connection is made by, so that no address is one host here and another there.
+    """
+    from lmx_core import addresses  # tables of networks: only for who asks about the web
+
+    found = addresses.parse(url) if isinstance(url, str) else None
+    return found.host if isinstance(found, addresses.Address) and found.ordinary else None
 
 
 def near(host: str) -> bool:
     """Whether a host is this machine or its own network, which a rule about all of the web does not mean."""
-    import ipaddress
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    from lmx_core import addresses  # as above
 
-    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or _NUMBERS.fullmatch(host):
-        try:
-            return not ipaddress.ip_address(host).is_global
-        except ValueError:
-            return True
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
+    return addresses.is_number(host) and addresses.kind_of(host) != "public"
 
 
 def covers_host(rule: Rule, host: str) -> bool:

@@ -21,6 +21,7 @@ from lmx_core.messages import Messages
 from lmx_core.session.ledger import Ledger
 from lmx_core.tools import plan as choices
 from lmx_core.tools import questions
+from lmx_core.tools.asking import UNDERWAY
 from lmx_core.verdict import Allow, Deny, Rewrite
 
 APPROVAL = "approval"
@@ -92,7 +93,7 @@ class Approvals:
     def awaits_approval(self, call_id: str) -> bool:
         """Whether the call has not begun, because nobody has allowed it yet."""
         parked = self._parked.get(call_id)
-        return parked is not None and parked.kind == APPROVAL
+        return parked is not None and parked.kind == APPROVAL and not parked.payload.get(UNDERWAY)
 
     async def park(self, call: ToolCall, kind: str, payload: dict[str, Any], timeout_reply: Any) -> asyncio.Future[Any]:
         """Records the wait and announces it. The future gives the decision, the answer, or raises ToolError."""

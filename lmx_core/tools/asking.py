@@ -22,6 +22,9 @@ from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
 
 log = logging.getLogger("lmx_core")
 
+UNDERWAY = "underway"
+"""True in the details of an approval that a call asks for while it runs: it has begun, whatever the answer."""
+
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a person decided. `call` is the one to run; `choice` the part of it that was allowed, None for the whole."""

@@ -29,7 +29,7 @@ SUBMODULES = {
 DOORS = {
     "textual": ("lmx/tui/",),
     "typer": ("lmx/cli/", "lmx/__main__.py"),
-    "httpx2": ("lmx_core/providers/",),
+    "httpx2": ("lmx_core/providers/", "lmx_core/web/http.py"),
     "litellm": ("lmx_core/providers/litellm/worker/",),
     "xllamacpp": ("lmx_core/providers/local/child.py",),
     "sqlite3": ("lmx_core/stores/sqlite.py",),
