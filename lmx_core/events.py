@@ -184,6 +184,14 @@ class Cleared(Event, frozen=True, kw_only=True):
     entries: int
 
 
+class ProviderWait(Event, frozen=True, kw_only=True):
+    """The next request is ready and `waiting` for its turn (AD-5); told again, with False, when it is sent."""
+
+    type: ClassVar[str] = "provider_wait"
+    model: str
+    waiting: bool
+
+
 class ContextRecovery(Event, frozen=True, kw_only=True):
     """The request did not fit: one compaction, and it is sent once more."""
 

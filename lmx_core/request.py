@@ -112,6 +112,12 @@ class ContextWindow(msgspec.Struct, frozen=True):
     tokens: int
 
 
+class Queued(msgspec.Struct, frozen=True):
+    """The request waits for its turn, or (`waiting` False) has got it. A session's limiter says so, never a provider."""
+
+    waiting: bool
+
+
 class Done(msgspec.Struct, frozen=True):
     """The answer ended: `stop`, `length`, `tool_calls`, `content_filter` or the provider's own word."""
 
@@ -133,6 +139,7 @@ ProviderEvent = (
     | UsageReport
     | ResponseMetadata
     | ContextWindow
+    | Queued
     | Done
     | Error
 )

@@ -23,6 +23,7 @@ THINKING = "thinking"
 
 PHASES = {
     "waiting": "waiting for the model",
+    "queued": "waiting for a request's turn at the provider",
     "thinking": "thinking",
     "answering": "answering",
     "sending": "sending",

@@ -6,7 +6,8 @@ A crash loses the run in flight; the transcript keeps what was written and a res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from lmx_core.messages import Messages
 from lmx_core.providers import base as providers
 from lmx_core.providers.admission import Limits, Passage
 from lmx_core.providers.base import Provider
-from lmx_core.request import Request
+from lmx_core.request import Queued, Request
 from lmx_core.session.telling import Heard, of_model, of_session, waited
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
@@ -108,7 +109,7 @@ class InlineEffectHost:
         if self._limits is None:
             await self._attempt(key, request, progress)
             return
-        waiting = partial(waited, self._telemetry, _facts(key, request))
+        waiting = partial(_told_to_wait, progress, partial(waited, self._telemetry, _facts(key, request)))
         passage = Passage(self._limits, self._provider, request, waiting=waiting)
         try:
             if await providers.before(passage.enter(), progress):
@@ -176,6 +177,26 @@ class InlineEffectHost:
             case point:
                 assert point in OBSERVED
                 return await self._hooks.observe(point, hook.value, context)
+
+
+@contextmanager
+def _told_to_wait(progress: Progress, waits: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Says that a request waits, unless it is let go at once: a turn that stands still without a word looks broken."""
+    told = False
+
+    def tell() -> None:
+        nonlocal told
+        told = True
+        progress(Queued(waiting=True))
+
+    soon = asyncio.get_running_loop().call_soon(tell)
+    try:
+        with waits():
+            yield
+    finally:
+        soon.cancel()
+        if told:
+            progress(Queued(waiting=False))
 
 
 def _facts(key: EffectKey, request: Request) -> dict[str, object]:

@@ -21,6 +21,7 @@ from lmx_core.request import (
     Error,
     Message,
     ProviderEvent,
+    Queued,
     ResponseMetadata,
     TextDelta,
     ThinkingDelta,
@@ -87,6 +88,7 @@ class Turn:
             UsageReport: self._used,
             ResponseMetadata: self._metadata,
             ContextWindow: self._window,
+            Queued: self._queued,
             Done: self._done,
             Error: self._failed,
         }
@@ -145,6 +147,9 @@ class Turn:
     def _window(self, event: ContextWindow) -> Effects:
         self.served_window = event.tokens
         return ()
+
+    def _queued(self, event: Queued) -> Effects:
+        return (Emit(events.ProviderWait(model=self.model, waiting=event.waiting)),)
 
     def _metadata(self, event: ResponseMetadata) -> Effects:
         told = events.ResponseMetadata(

@@ -6,17 +6,22 @@ wait, so waiting one's turn never counts as a stalled stream. And beside the str
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ParamSpec
 
 import msgspec
 
 from lmx_core.callbacks import of_host
-from lmx_core.errors import ConfigError
+from lmx_core.errors import ConfigError, for_log
 from lmx_core.providers.admission.base import Admission, Lease
 from lmx_core.providers.base import News, Provider, parse_spec
 from lmx_core.request import Error, Request, UsageReport
+
+P = ParamSpec("P")
+
+log = logging.getLogger("lmx_core")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,15 +81,24 @@ class Passage:
         """What the limiter wants to know. With its end an answer is over; a provider may still have to clean up."""
         if self._lease is None:
             return
+        admission, lease = self._limits.admission, self._lease
         if isinstance(event, UsageReport):
-            self._limits.admission.reconcile(self._lease, event.usage.input_tokens + event.usage.output_tokens)
+            _told(admission.reconcile, lease, event.usage.input_tokens + event.usage.output_tokens)
             return
         if isinstance(event, Error) and (ms := event.failure.retry_after_ms) is not None:
-            self._limits.admission.penalize(self._lease.key, min(ms, self._limits.longest_penalty_ms))
+            _told(admission.penalize, lease.key, min(ms, self._limits.longest_penalty_ms))
         self.leave()
 
     def leave(self) -> None:
         """Idempotent."""
         lease, self._lease = self._lease, None
         if lease is not None:
-            self._limits.admission.release(lease)
+            _told(self._limits.admission.release, lease)
+
+
+def _told(tell: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Tells a limiter. One that breaks then has let the request go already: what came of it is paid for, and is kept (PV-1)."""
+    try:
+        tell(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 - a host's own limiter, and an answer must not be lost by it
+        log.error("the provider limiter broke in %s: %s", getattr(tell, "__name__", "a callback"), for_log(error))

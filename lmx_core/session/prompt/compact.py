@@ -36,6 +36,8 @@ OUTPUT_TOKENS, MOST_OUTPUT_TOKENS = 8_192, 16_384
 """What a summary may take where nobody says, and the most that is taken over from the session's `max_tokens`."""
 RETRY_MS, LONGEST_RETRY_MS = 2_000, 60_000
 NOT_FOR_SUMMARIES = ("max_tokens", "stop")
+TOLD = (events.UsageEvent, events.ResponseMetadata, events.ProviderWait)
+"""What is told of a summary while it is made."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +191,7 @@ class Summarising:
 
     def _tell(self, effects: Sequence[TurnEffect]) -> None:
         for effect in effects:
-            if isinstance(effect, Emit) and isinstance(effect.event, events.UsageEvent | events.ResponseMetadata):
+            if isinstance(effect, Emit) and isinstance(effect.event, TOLD):
                 self._actor.emit(effect.event)
 
     async def _record(self, answer: Answer, *, retrying: bool) -> None:

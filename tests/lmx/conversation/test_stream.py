@@ -225,6 +225,17 @@ def test_act_1_a_phase_that_goes_on_keeps_its_clock():
     assert "(40s)" in frame.activity(talk.state, talk.now)
 
 
+def test_a_request_that_waits_for_its_turn_is_told_from_one_that_waits_for_the_model():
+    from lmx.conversation import frame
+
+    talk = Talk()
+    talk.prompt()
+    talk.tell(events.ProviderWait(model="m", waiting=True))
+    assert "waiting for a request's turn at the provider" in frame.activity(talk.state, talk.now)
+    talk.tell(events.ProviderWait(model="m", waiting=False))
+    assert "waiting for the model" in frame.activity(talk.state, talk.now)
+
+
 def test_composing_names_the_target_and_the_size():
     from lmx.conversation import frame
 

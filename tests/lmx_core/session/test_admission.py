@@ -173,6 +173,26 @@ async def test_ad_5_a_session_that_waits_can_be_asked_steered_and_cancelled():
         assert (load.active, load.queued) == (0, 0)
 
 
+async def test_a_request_that_waits_for_its_turn_says_so_and_one_that_does_not_wait_says_nothing():
+    held, waits = Held(), events.ProviderWait
+    async with mount(provider_limiter={"max_concurrency": 1}) as runtime:
+        first, second = await session(runtime, held), await session(runtime, held)
+        async with first.subscribe() as of_first, second.subscribe() as of_second:
+            await first.prompt("go")
+            await settle()
+            await second.prompt("go")
+            await settle()
+            assert [e for e in of_second.get_nowait_all() if isinstance(e, waits)] == [
+                waits(model="scripted:m", waiting=True)
+            ]
+            held.doors[0].set()
+            assert not [e for e in await collect(of_first, events.Finished) if isinstance(e, waits)]
+            await settle()
+            held.doors[1].set()
+            let_go = [e for e in await collect(of_second, events.Finished) if isinstance(e, waits)]
+            assert let_go == [waits(model="scripted:m", waiting=False)]
+
+
 async def test_ad_5_a_lease_is_back_when_the_answer_is_over_whatever_its_provider_still_does():
     class Lingers:
         async def run(self, request, emit):

@@ -82,13 +82,20 @@ async def test_ad_5_a_lease_is_back_with_the_end_of_the_answer_whatever_its_prov
     assert [what for what, *_ in limiter.told] == ["checkout", "release"]
 
 
-async def test_pv_1_an_answer_is_not_lost_by_a_limiter_that_breaks_at_its_end():
-    class Breaks(Recorder):
-        def release(self, lease):
-            raise KeyError("mine")
+@pytest.mark.parametrize("when", ["reconcile", "penalize", "release"])
+async def test_pv_1_an_answer_is_not_lost_by_a_limiter_that_breaks_after_it(when, caplog):
+    """It is paid for by then, and so is what a provider's refusal said. The log says which part of the limiter broke."""
 
-    told = await heard(Scripted([complete("a")]), Breaks())
-    assert told[-1] == Done("stop")
+    def breaks(*_):
+        raise KeyError("mine")
+
+    limiter = Recorder()
+    setattr(limiter, when, breaks)
+    answer = complete("a", usage=Usage(input_tokens=4, output_tokens=2))
+    assert [type(event) for event in await heard(Scripted([answer]), limiter)][-2:] == [UsageReport, Done]
+    (refused,) = await heard(Scripted([http_error(429, {"retry-after": "5"})]), limiter)
+    assert refused.failure.http_status == 429
+    assert "the provider limiter broke in breaks" in caplog.text
 
 
 async def test_ad_6_a_retry_after_penalises_the_key_and_nothing_else_does():
