@@ -49,20 +49,23 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     output = _FORMATS[line.get("output_format") or "text"]()
     for notice in settings.notices:
         output.notice(notice)
+    run = _Run(line, factory, output)
     try:
         asked = prompt.read(line.words, output.notice)
-        outcome = asyncio.run(_Run(line, factory, output).answer(asked))
+        outcome = asyncio.run(run.answer(asked))
     except CommandError as error:
-        outcome = result.failed(error)
-    output.end(outcome)
+        outcome = run.told or result.failed(error)
+    if run.told is None:
+        output.end(outcome)
     return outcome.status
 
 
 class _Run:
-    """One prompt of one session, from its start to its end."""
+    """One prompt of one session, from its start to its end. `told` is the outcome once it has been printed."""
 
     def __init__(self, line: argv.Line, factory: SessionFactory, output: Output):
         self._line, self._factory, self._output = line, factory, output
+        self.told: Outcome | None = None
 
     async def answer(self, asked: prompt.Prompt) -> Outcome:
         """The outcome of the prompt, a signal's included. Raises CommandError where no session came to be."""
@@ -73,7 +76,7 @@ class _Run:
                 if stop.status is None:
                     raise
                 # The signal ended this task itself: there was no session yet, or it did not end within the grace.
-                return _signalled(Outcome(), stop)
+                return _signalled(self.told or Outcome(), stop)
             except LmxError as error:
                 raise failures.command_error(error, self._factory.settings.sessions_dir) from error
             finally:
@@ -91,9 +94,14 @@ class _Run:
             self._factory.tell = self._output.notice
             try:
                 told = await prompted(session, asked.text, stop, self._output.event, typed=asked.typed)
+                outcome = told.outcome(session.id, name, info.model)
+                outcome = outcome if stop.status is None else _signalled(outcome, stop)
+                self._output.end(
+                    outcome
+                )  # the hooks of the session's end may take their time; the answer does not wait
+                self.told = outcome
             finally:
                 await session.stop()
-        outcome = told.outcome(session.id, name, info.model)
         return outcome if stop.status is None else _signalled(outcome, stop)
 
 

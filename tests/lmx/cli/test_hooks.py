@@ -412,3 +412,14 @@ def test_c30_ctrl_c_during_a_hook_ends_both(program: Program, event: str) -> Non
             return
         until_gone.wait(0.01)
     raise AssertionError("the hook is still there")
+
+
+def test_c1_38_the_answer_is_printed_before_the_hooks_of_the_end_have_run(program: Program) -> None:
+    """C1-38: a hook that hangs holds up the process and not the answer, and a signal meanwhile prints nothing more."""
+    process, hook = hanging(program, "sessionEnd")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"done\n" and process.poll() is None and not is_gone(hook)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (out, process.returncode) == (b"", 130) and b"stopped by" not in err
