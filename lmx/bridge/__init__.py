@@ -8,6 +8,7 @@ Every surface uses it: the full screen and the plain one differ in how they draw
 | `shown` | the session that is shown: opening another, reading its events |
 | `merging` | what streams, joined to one event a frame |
 | `said` | what was said to the session, one after another |
+| `drafts` | unsent words on disk |
 | `gate` | answers to parked calls, the mode, remembered rules |
 | `menus` | what menus and cards ask of the disk or a provider |
 | `actions` | what a slash command may do |

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lmx.bridge.drafts import Drafts
 from lmx.bridge.gate import Gate
 from lmx.bridge.host import Host
 from lmx.bridge.menus import Menus
@@ -22,7 +23,8 @@ class Bridge:
     def __init__(self, host: Host, surface: Surface):
         self.host, self.surface = host, surface
         host.tell = lambda sentence: surface.tell(msg.Notice(sentence))
-        self.shown = Shown(host, surface)
+        self.drafts = Drafts(host, surface)
+        self.shown = Shown(host, surface, self.drafts)
         self.said = Said(self.shown, surface)
         self.gate = Gate(host, self.shown, surface)
         self.menus = Menus(host, self.shown, surface)

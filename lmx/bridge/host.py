@@ -22,9 +22,10 @@ class Host(Protocol):
     """Every method that fails raises an `LmxError` whose `str` is the sentence for the transcript row (LAY-11).
 
     `resume_hint(session_id)` is what to print when the screen is gone (C1-27). `first_prompt` is shown as if typed and sent
-    when the session is ready. `history_path` is None when nothing may be kept on disk, `checkpoints` when no
-    changes are recorded. The bridge sets `tell`, which shows a notice while a session runs. `notices` are sentences about the
-    start (a skipped instruction file, another directory than before); the screen takes away what it shows.
+    when the session is ready. `history_path` is None when nothing may be kept on disk, `drafts` (a directory) when unsent words
+    may not, `checkpoints` when no changes are recorded. The bridge sets `tell`, which shows a notice while a session runs.
+    `notices` are sentences about the start (a skipped instruction file, another directory than before); the screen takes away
+    what it shows.
     """
 
     version: str
@@ -36,6 +37,7 @@ class Host(Protocol):
     rules: Rules
     first_prompt: str | None
     history_path: Path | None
+    drafts: Path | None
     checkpoints: Path | None
     tell: Callable[[str], None]
     notices: list[str]

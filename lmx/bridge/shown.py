@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from lmx import words
+from lmx.bridge.drafts import Drafts
 from lmx.bridge.host import Host
 from lmx.bridge.merging import merged
 from lmx.bridge.surface import Surface
@@ -29,8 +30,8 @@ SLICE = 400
 class Shown:
     """Owns the session that is shown, and the subscription to it."""
 
-    def __init__(self, host: Host, surface: Surface):
-        self._host, self._surface = host, surface
+    def __init__(self, host: Host, surface: Surface, drafts: Drafts):
+        self._host, self._surface, self._drafts = host, surface, drafts
         self.session: Session | None = None
         self._subscription: Subscription | None = None
         self._opening = asyncio.Lock()
@@ -81,7 +82,7 @@ class Shown:
         return subscription
 
     async def _load(self, session: Session) -> None:
-        snapshot = await session.snapshot()
+        snapshot, left_behind = await session.snapshot(), await self._drafts.read(session.id)
         self._surface.tell(
             msg.Opened(
                 session_id=session.id,
@@ -94,6 +95,8 @@ class Shown:
         for start in range(0, len(snapshot.entries), SLICE):
             self._surface.tell(msg.Earlier(snapshot.entries[start : start + SLICE]))
             await asyncio.sleep(0)
+        if left_behind is not None:
+            self._surface.tell(msg.Restored(left_behind))
         self._surface.tell(
             msg.Ready(pending=snapshot.pending, busy=snapshot.status == "busy", window=snapshot.context.window)
         )

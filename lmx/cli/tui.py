@@ -79,6 +79,8 @@ class ScreenHost:
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
         self.history_path = None if directory is None else directory / "history.jsonl"
+        keeps = factory.settings.get("drafts", True)
+        self.drafts = directory / "drafts" if directory is not None and keeps else None
         self.checkpoints = factory.checkpoints
         self.log = logging.getLogger("lmx.tui")
         self.notices = factory.notices

@@ -226,6 +226,14 @@ KEYS = (
         "commands to run at what happens: `lmx help hooks`",
         '{ preToolUse = [{ matcher = "bash", hooks = [{ command = "~/.lmx/guard.sh" }] }] }',
     ),
+    Key(
+        "drafts",
+        "true or false",
+        _flag,
+        "true",
+        "keep what was typed and not sent, for when the session is resumed",
+        "true",
+    ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(
         "credential_allowlist",

@@ -9,6 +9,7 @@ import msgspec
 
 from lmx.conversation.draft import Draft
 from lmx.conversation.picker import Index
+from lmx.conversation.unsent.kept import Kept
 from lmx_core import Entry
 
 
@@ -210,6 +211,12 @@ class Loaded(Message, frozen=True):
     """The sent lines of earlier sittings, oldest first."""
 
     history: tuple[Draft, ...]
+
+
+class Restored(Message, frozen=True):
+    """What the last sitting of the session that is being opened left behind (CMP-11, CMP-43)."""
+
+    kept: Kept
 
 
 class Rejected(Message, frozen=True):

@@ -19,7 +19,7 @@ from lmx.conversation.panels import history
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
-from lmx.conversation.unsent import browsing, queue
+from lmx.conversation.unsent import browsing, kept, queue
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall, events
@@ -260,6 +260,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.StartFailed: _start_failed,
     msg.FirstPrompt: _first_prompt,
     msg.Loaded: lambda step, m: step.set(history=(*m.history, *step.state.history)),
+    msg.Restored: lambda step, m: kept.restored(step, m.kept),
     msg.Rejected: lambda step, m: lines.rejected(step, m.draft, m.sentence),
     msg.Revoked: lambda step, m: lines.revoked(step, m.ok),
     msg.AnswerLost: _answer_lost,

@@ -168,9 +168,12 @@ class Step:
     def gather(self) -> tuple[Draft, ...]:
         """The history, with what was put aside as its newest lines: from now on they are history, on disk too."""
         aside = self.state.stash
+        texts = {draft.expanded() for draft in aside}
+        before = tuple(draft for draft in self.state.history if draft.expanded() not in texts) if aside else ()
         for draft in aside:
             self.do(fx.Remember(draft.expanded()))
-        self.set(history=(*self.state.history, *aside), stash=())
+        if aside:
+            self.set(history=(*before, *aside), stash=())
         return self.state.history
 
     def give_back(self, draft: Draft) -> bool:

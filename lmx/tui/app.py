@@ -55,7 +55,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         super().__init__(look=look, crash_directory=crash)
         self.listening = False
         self.host, self._now = host, now
-        self.state = State(mode=host.permission.mode)
+        self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
         self.bridge = Bridge(host, self)
         self._rules = Conversation(Receipts(), COMMANDS)
         self.where = frame.directory(str(host.cwd), str(Path.home()))
@@ -91,12 +91,16 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def tell(self, message: object) -> None:
         """One message to the reducer: its effects are done, then the frame is brought up to date."""
         self._update(message)
-        self._draw()
+        self._changed()
 
     def tell_all(self, messages: Sequence[object]) -> None:
         """Several, with one frame for all of them."""
         for message in messages:
             self._update(message)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.bridge.drafts.changed(self.state)
         self._draw()
 
     def _update(self, message: object) -> None:
@@ -154,6 +158,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
 
     async def leave(self) -> None:
         """Once the screen is gone, whatever ended it: unsent drafts go where the next sitting finds them (CMP-10)."""
+        await self.bridge.drafts.close(self.state)
         for draft in self.state.unsent:
             await self.remember(draft.expanded())
         await self.bridge.close()

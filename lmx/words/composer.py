@@ -78,6 +78,13 @@ QUEUE_MORE = "+{number} more"
 QUEUE_SEGMENT = "queue {number}"
 
 
+def restored(back: bool, queued: str) -> str:
+    """What the last sitting of this session left behind, and where it is now."""
+    draft = "the draft of the last sitting is in the composer again" if back else ""
+    waits = f"{queued} of the last sitting: Enter on an empty line sends the first" if queued else ""
+    return "; ".join(filter(None, (draft, waits)))
+
+
 # --- approval ------------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve {what}?"

@@ -43,7 +43,7 @@ class FakeHost:
         self.history_path: Path | None = None
         self.checkpoints: Path | None = None
         self.sandbox = ""
-        self.checkpoints: Path | None = None
+        self.drafts: Path | None = None
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
         self.failing: str | None = None
