@@ -239,7 +239,7 @@ class SessionFactory:
         the gate, which none of them can take away again.
         """
         personal = self.settings.state is not None
-        recipe: dict[str, Any] = coding(model, self.provider, interactive=False)  # no surface of lmx asks questions yet
+        recipe: dict[str, Any] = coding(model, self.provider, interactive=self.interactive)
         if "small_model" not in recipe and (wanted := self.settings.get("continuation", True)) is not False:
             recipe["continuation"] = (Continuation, {} if wanted is True else dict(wanted))
         if not self.bare and "small_model" not in recipe:  # it would read the project's instructions for a minute

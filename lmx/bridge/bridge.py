@@ -56,6 +56,7 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.CancelTurn: lambda to, e: to.surface.work(to.cancel(), "cancel"),
     fx.Restart: lambda to, e: to.surface.work(to.shown.restart(), "restart"),
     fx.Resolve: lambda to, e: to.surface.work(to.gate.resolve(e), "answer"),
+    fx.AnswerQuestion: lambda to, e: to.surface.work(to.gate.answer(e), "answer"),
     fx.CycleMode: lambda to, e: to.gate.cycle(),
     fx.Need: lambda to, e: to.surface.work(to.menus.files() if e.kind == "files" else to.menus.offer(e.kind), "menu"),
     fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),

@@ -10,7 +10,7 @@ from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.sanitize import one_line
 from lmx_core import Allow, Deny, run_in_thread
-from lmx_core.errors import LmxError, UnknownCall
+from lmx_core.errors import InvalidAnswer, LmxError, UnknownCall
 from lmx_core.permissions import Handle, Rules
 
 
@@ -29,6 +29,17 @@ class Gate:
         verdict = Allow(approved_by="person") if effect.verdict == "allow" else Deny(effect.reason or words.DENIED)
         try:
             await self._shown.live().resolve_tool(effect.call_id, verdict)
+        except UnknownCall:
+            self._surface.tell(msg.AnswerLost(effect.call_id))
+        except LmxError as error:
+            self._surface.tell(msg.Trouble(str(error)))
+
+    async def answer(self, effect: fx.AnswerQuestion) -> None:
+        """Answers what a tool asked; an answer that the engine does not take is told to the person who gave it."""
+        try:
+            await self._shown.live().answer(effect.call_id, effect.value)
+        except InvalidAnswer as error:
+            self._surface.tell(msg.AnswerRefused(effect.call_id, one_line(str(error))))
         except UnknownCall:
             self._surface.tell(msg.AnswerLost(effect.call_id))
         except LmxError as error:

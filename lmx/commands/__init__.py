@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmx.commands.answers import Approve, Cancel, Deny, Unsteer
+from lmx.commands.answers import Approve, Cancel, CancelQuestion, Decline, Deny, Unsteer
 from lmx.commands.base import Actions, Command
 from lmx.commands.help import Help
 from lmx.commands.permissions import Permissions
@@ -26,6 +26,8 @@ COMMANDS: tuple[Command, ...] = (
     Unsteer(),
     Approve(),
     Deny(),
+    Decline(),
+    CancelQuestion(),
     Permissions(),
     Quit(),
 )

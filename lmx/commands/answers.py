@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lmx import words
 from lmx.commands.base import Actions, Command
 
 
@@ -40,3 +41,29 @@ class Unsteer(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         act.take_back()
+
+
+class _NoAnswer(Command):
+    """Ends the oldest open set of questions without an answer. `status` is what the engine is told (QST-5)."""
+
+    status = ""
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        session = act.session
+        asked = [parked["call_id"] for parked in (await session.info()).pending if parked["kind"] != "approval"]
+        if not asked:
+            act.say(words.NO_QUESTION, tone="muted")
+            return
+        await session.answer(asked[0], {"status": self.status})
+
+
+class Decline(_NoAnswer):
+    name = "decline"
+    summary = "say that you will not answer the open question; the turn goes on"
+    status = "declined"
+
+
+class CancelQuestion(_NoAnswer):
+    name = "cancel-question"
+    summary = "leave the open question without an answer; the turn ends"
+    status = "cancelled"

@@ -105,6 +105,7 @@ EXTENSIONS = (
     "apply_patch",
     "planning",
     "continuation",
+    "interactive",
     "workspace",
     "environment_context",
     "checkpoints",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from lmx.conversation.blocks import Block
@@ -91,6 +93,13 @@ class Resolve(Effect, frozen=True, kw_only=True):
     rule: str | None = None
     scope: str = "project"
     for_ms: int | None = None
+
+
+class AnswerQuestion(Effect, frozen=True):
+    """Answer what a tool asked: `{"answers": […]}` or `{"status": …}`. Comes back as `AnswerRefused` or `AnswerLost`."""
+
+    call_id: str
+    value: dict[str, Any]
 
 
 class CycleMode(Effect, frozen=True):

@@ -17,7 +17,7 @@ from lmx.sanitize import one_line, visible
 DIRECTORY_CELLS = 32
 """A longer directory name is shortened (LAY-1)."""
 
-_TIMED = frozenset({"waiting", "queued", "thinking", "tool", "approval", "cancelling", "compacting"})
+_TIMED = frozenset({"waiting", "queued", "thinking", "tool", "approval", "question", "cancelling", "compacting"})
 
 
 def directory(path: str, home: str) -> str:

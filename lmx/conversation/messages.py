@@ -238,6 +238,13 @@ class AnswerLost(Message, frozen=True):
     call_id: str
 
 
+class AnswerRefused(Message, frozen=True):
+    """The engine did not take an answer to a question, which waits on; `sentence` says why."""
+
+    call_id: str
+    sentence: str
+
+
 class ModeChanged(Message, frozen=True):
     mode: str
 

@@ -15,7 +15,7 @@ from lmx.conversation import lines, menus
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
 from lmx.conversation.panels import frame as panels
-from lmx.conversation.panels import history
+from lmx.conversation.panels import history, question
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
@@ -213,6 +213,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.ContextPosition: turns.position,
     events.ContextWindowUnknown: _window_unknown,
     events.ContextWindowSmall: _window_small,
+    events.Question: lambda step, e: question.asks(step, e.call_id, e.kind, e.payload),
     events.CompactionPlanned: lambda step, e: phases.enter(step, "compacting"),
     events.CompactionIneffective: _ineffective,
     events.ContextRecovery: lambda step, e: step.note(words.CONTEXT_RECOVERY, tone="notice"),
@@ -269,6 +270,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Listed: lambda step, m: menus.listed(step, m.index),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
+    msg.AnswerRefused: lambda step, m: question.refused(step, m.call_id, m.sentence),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),

@@ -191,7 +191,8 @@ class State(Struct, frozen=True, kw_only=True):
     `draft` mirrors the composer; `began` is when its first character was typed, with the terminal's focus or without
     (`began_focused`). `stash` holds drafts that something cleared, newest last; `held` is a message sent before there was a
     session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
-    performed; `kept` says that what is not sent is kept on disk for the next sitting.
+    performed; `kept` says that what is not sent is kept on disk for the next sitting. `settled` are the calls of the wave
+    whose questions are over.
     """
 
     life: str = "starting"
@@ -212,6 +213,7 @@ class State(Struct, frozen=True, kw_only=True):
     explored: dict[str, Explored] = {}
     open_group: str | None = None
     cards: tuple[Card, ...] = ()
+    settled: frozenset[str] = frozenset()
     steer: Steer | None = None
 
     draft: Draft = EMPTY

@@ -24,6 +24,7 @@ THINKING = "thinking"
 PHASES = {
     "waiting": "waiting for the model",
     "queued": "waiting for a request's turn at the provider",
+    "question": "waiting for your answer",
     "thinking": "thinking",
     "answering": "answering",
     "sending": "sending",

@@ -30,12 +30,15 @@ def composed(factory: SessionFactory, recorded: dict[str, Any] | None = None) ->
 
 
 def test_c1_33_run_and_screen_start_from_one_recipe(tmp_path: Path) -> None:
-    """C1-33: tools, prompt, limits and hooks are equal; only the waiting for an answer differs."""
+    """C1-33: tools, prompt, limits and hooks are equal; only who can be asked, and waited for, differs."""
     (tmp_path / "AGENTS.md").write_text("house rule")
     run, screen = composed(factory(tmp_path, interactive=False)), composed(factory(tmp_path))
     assert set(screen.changed_from(run)) <= {"approval_timeout_ms", "hooks", "host_tools", "environment"}
-    assert [tool.name for tool in run.host_tools or ()] == [tool.name for tool in screen.host_tools or ()]
-    assert [item["module"] for item in run.applied] == [item["module"] for item in screen.applied]
+    asks = {"ask_user", "lmx_core.extensions.interactive.Interactive"}
+    tools = [[tool.name for tool in made.host_tools or () if tool.name not in asks] for made in (run, screen)]
+    modules = [[item["module"] for item in made.applied if item["module"] not in asks] for made in (run, screen)]
+    assert tools[0] == tools[1] and modules[0] == modules[1]
+    assert [len(made.host_tools or ()) for made in (run, screen)] == [len(tools[0]), len(tools[0]) + 1]
     assert (run.approval_timeout_ms, screen.approval_timeout_ms) == (None, FOREVER)
     assert "house rule" in str(run.system) and run.system == screen.system
 
@@ -132,6 +135,7 @@ def test_a_small_model_starts_from_a_short_prompt_and_four_tools(tmp_path: Path)
         "grep",
         "glob",
         "todo",
+        "ask_user",
     ]
 
 

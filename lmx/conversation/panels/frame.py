@@ -31,6 +31,8 @@ def open(step: Step, panel: Panel) -> None:
     step.set(waiting_panels=tuple(sorted([*waiting, panel], key=lambda one: one.rank)))
     if shown is None:
         _next(step)
+    else:
+        step.flash(words.PANEL_WAITS)
 
 
 def change(step: Step, panel: Panel) -> None:

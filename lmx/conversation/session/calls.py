@@ -29,7 +29,7 @@ TAIL_LINE_CHARACTERS = 2_000
 
 def new_wave(step: Step, calls: list[dict[str, Any]]) -> None:
     """The calls of a new answer. Ids may repeat from one answer to the next, so the wave before is forgotten."""
-    step.set(wave={})
+    step.set(wave={}, settled=frozenset())
     for call in calls:
         announce(step, ToolCall(id=call["id"], name=call["name"], arguments=call.get("arguments") or {}))
 

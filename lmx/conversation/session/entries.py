@@ -15,6 +15,7 @@ from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
 from lmx.conversation.messages import Opened
 from lmx.conversation.panels import frame as panels
+from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
@@ -92,6 +93,8 @@ def settled(step: Step, pending: Sequence[dict[str, Any]], *, busy: bool) -> Non
     for parked in pending:
         if parked.get("kind") == "approval":
             _parked(step, parked["call_id"], parked.get("payload") or {})
+        else:
+            question.asks(step, parked["call_id"], parked.get("kind") or "", parked.get("payload") or {})
     calls.mark_running(step)
     phases.refresh(step)
 
@@ -213,6 +216,12 @@ def _between_turns(step: Step, entry: Entry) -> None:
 
 def _approval(step: Step, entry: Entry) -> None:
     payload = entry.payload
+    if payload.get("kind") == "question":
+        if payload.get("status") != "pending":
+            question.over(step, payload["call_id"])
+        elif step.live:
+            question.asks(step, payload["call_id"], "question", payload.get("detail") or {})
+        return
     if payload.get("kind") != "approval":
         return
     if payload.get("status") == "pending":

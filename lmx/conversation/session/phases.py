@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lmx import words
+from lmx.conversation.panels.base import QUESTION
 from lmx.conversation.state import Phase
 from lmx.conversation.step import Step
 from lmx.sanitize import one_line
@@ -31,11 +32,14 @@ def refresh(step: Step) -> None:
         return
     parked = [card.call.name for card in state.cards if not card.answered]
     running = [call.call.name for call in state.wave.values() if call.state == "running"]
-    if parked:
+    asked = [panel for panel in (state.panel, *state.waiting_panels) if panel is not None and panel.rank == QUESTION]
+    if asked:
+        enter(step, "question")
+    elif parked:
         enter(step, "approval", one_line(parked[0]))
     elif running:
         enter(step, "tool", one_line(", ".join(dict.fromkeys(running))))
-    elif state.phase is None or state.phase.kind in ("approval", "tool"):
+    elif state.phase is None or state.phase.kind in ("approval", "question", "tool"):
         enter(step, "waiting")
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
@@ -197,6 +198,7 @@ def close(step: Step) -> None:
     answers.close(step)
     calls.lose(step)
     cards.withdraw(step)
+    question.withdraw(step)
     step.close_group()
     step.set(turn=None, phase=None, sending=None, quit_asked=False)
     if turn is None or turn.began is None:

@@ -22,7 +22,7 @@ def test_cmp_24_the_menu_matches_and_the_exact_name_is_first():
     talk = Talk()
     talk.type("/")
     assert [row[0] for row in talk.state.menu.rows][:2] == ["/help", "/model"]
-    talk.type("qt")
+    talk.type("qit")
     assert [row[0] for row in talk.state.menu.rows] == ["/quit"]
     talk.tell(msg.Complete())
     assert talk.composer.text == "/quit"

@@ -33,12 +33,21 @@ def test_it_tells_what_a_session_would_start_with(program: Program) -> None:
     (program.work / "AGENTS.md").write_text("rule-canary\n")
     told = report(program, "--permission-mode", "plan", "--max-turns", "7", "--base-url", "http://host-canary:1/v1")
     assert list(told) == TOP and told["schema_version"] == 1
-    assert [tool["name"] for tool in told["tools"]] == ["read", "write", "edit", "bash", "grep", "glob", "todo"]
+    assert [tool["name"] for tool in told["tools"]] == [
+        "read",
+        "write",
+        "edit",
+        "bash",
+        "grep",
+        "glob",
+        "todo",
+        "ask_user",
+    ]
     assert all(tool["enabled"] and tool["origin"] == "built_in" for tool in told["tools"])
     assert told["settings"]["max_turns"] == 7 and told["settings"]["max_requests"] == "session_default"
     assert told["permissions"]["mode"] == "read_only" and told["permissions"]["sandbox"] is False
     assert "permissions" in told["hooks"]["before_tool_call"]
-    first = ["search", "apply_patch", "planning", "continuation", "workspace", "environment_context"]
+    first = ["search", "apply_patch", "planning", "interactive", "continuation", "workspace", "environment_context"]
     names = [*first, "hooks", "checkpoints", "permissions"]
     assert [item["name"] for item in told["extensions"]] == names
     assert told["extensions"][0]["module"] == "lmx_core.extensions.search.Search"
