@@ -104,12 +104,13 @@ EXTENSIONS = (
     "search",
     "apply_patch",
     "planning",
-    "continuation",
     "interactive",
+    "continuation",
     "workspace",
     "environment_context",
     "checkpoints",
     "hooks",
+    "web",
 )
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
 
