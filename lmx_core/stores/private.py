@@ -6,13 +6,21 @@ learn what is written nor have another file overwritten. A filesystem that knows
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
+import re
 import secrets
 import stat
+import sys
+import time
 from pathlib import Path
 
 PRIVATE = 0o600
+A_DAY_S = 86_400
+_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(lock|jsonl)\.[0-9a-f]{16}")
+"""What `create_whole` calls a file before it is in its place."""
 
 _NO_LINKS = frozenset(
     {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES, errno.EXDEV}
@@ -59,9 +67,13 @@ def write_whole(fd: int, data: bytes, start: int) -> None:
 def create_whole(path: Path, data: bytes) -> bool:
     """Makes the file `path`, 0600, with `data` in it, whole or not at all; False when there is one already.
 
-    It is written under a name of its own and linked into place. Where there are no hard links it is created exclusively
-    under its own name, and taken away again when it cannot be written.
+    It is written without a name, so that nobody who is killed on the way leaves anything behind, and linked into place. Where
+    the system has no files without a name it is written under one of its own, and those that were left are taken away later.
+    Where there are no hard links it is created exclusively, and taken away again when it cannot be written.
     """
+    if (made := _from_nowhere(path, data)) is not None:
+        return made
+    _take_away_left(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     _create(temporary, data)
     try:
@@ -80,6 +92,44 @@ def create_whole(path: Path, data: bytes) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def _from_nowhere(path: Path, data: bytes) -> bool | None:
+    """As `create_whole`, through a file without a name; None where that cannot be had."""
+    if sys.platform != "linux":
+        return None
+    try:
+        fd = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, PRIVATE)
+    except OSError:
+        return None
+    try:
+        tighten(fd)
+        write_whole(fd, data, 0)
+        os.link(
+            f"/proc/self/fd/{fd}", path, src_dir_fd=fd, follow_symlinks=True
+        )  # with a directory it follows the link
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        return None
+    finally:
+        os.close(fd)
+    return True
+
+
+@functools.cache
+def _take_away_left(directory: Path) -> None:
+    """Removes what a process that was killed has left under a name of its own, a day ago or more; once a process."""
+    try:
+        found = [path for path in directory.iterdir() if _TEMPORARY.fullmatch(path.name)]
+    except OSError:
+        return
+    for path in found:
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > A_DAY_S:
+                path.unlink()
 
 
 def _create(path: Path, data: bytes) -> None:

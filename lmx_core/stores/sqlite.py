@@ -204,9 +204,13 @@ class SQLiteStore:
 
 
 def _version(connection: sqlite3.Connection) -> int | None:
-    """The schema version of a database; None of an empty one."""
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    """The schema version of a database; None of an empty one.
+
+    The tables are looked for first: another process may make both between the two questions, and tables without a version
+    would be taken for somebody else's.
+    """
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return found if found or tables else None
 
 

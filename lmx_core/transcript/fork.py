@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.entry import Entry, make
-from lmx_core.errors import TranscriptNotFound, UnknownEntry, UnsafeFork
+from lmx_core.errors import ConfigError, TranscriptNotFound, UnknownEntry, UnsafeFork
 from lmx_core.ids import UlidFactory
 from lmx_core.tasks import run_in_thread
 from lmx_core.transcript.dedup import Compactor, expand
@@ -38,7 +38,8 @@ async def fork(
 
     `at` is an entry id, `seq=N`, or `turn=N`: the end of the N-th whole answer (from 1), the results of its calls included.
     Without it everything is copied. Copied entries keep their ids. Raises `UnknownEntry` when there is no such place, and
-    `UnsafeFork` when the copy would end among calls without results, unless `unsafe`; a resume then answers those calls.
+    `UnsafeFork` when the copy would end among calls without results, unless `unsafe`; a resume then answers those calls. And
+    ConfigError for an `at` that is no text.
     """
     entries = expand(await _call(store.read, session_id))
     if not entries:
@@ -67,6 +68,8 @@ def _cut(entries: Sequence[Entry], at: str | None) -> int:
     """How many entries to keep."""
     if at is None:
         return len(entries)
+    if not isinstance(at, str):
+        raise ConfigError("at= of a fork is text: the id of an entry, seq=N or turn=N")
     if at.startswith("turn="):
         ends = turn_ends(entries)
         number = _number(at)

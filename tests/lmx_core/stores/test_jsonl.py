@@ -466,6 +466,32 @@ def test_c10_28_a_directory_that_cannot_be_made_is_a_sentence(tmp_path, where):
         assert str(directory) in str(refused.value)
 
 
+def test_a_process_that_is_killed_leaves_nothing_beside_the_files_where_files_need_no_name(store, monkeypatch):
+    """What is left under a name of its own would never be taken away: the session may not be opened again."""
+    there = []
+    link = os.link
+    monkeypatch.setattr(
+        os, "link", lambda *args, **how: there.append(os.listdir(store.directory)) or link(*args, **how)
+    )
+    store.append("one", talk(1))
+    store.lock("one")
+    assert there == [[], ["one.jsonl"]], "nothing has a name before it is whole"
+
+
+def test_what_was_left_under_a_name_is_taken_away_a_day_later(store, monkeypatch):
+    monkeypatch.setattr(private, "_from_nowhere", lambda path, data: None)
+    private._take_away_left.cache_clear()
+    store.directory.mkdir()
+    left = [".one.lock.0123456789abcdef", ".two.jsonl.0123456789abcdef"]
+    kept = [".one.lock.0123456789abcdee", ".one.lock.mine", "one.lock.0123456789abcdef"]
+    for name in (*left, *kept):
+        (store.directory / name).touch()
+    for name in (*left, *kept[1:]):
+        os.utime(store.directory / name, (0, 0))
+    store.append("three", talk(1))
+    assert sorted(os.listdir(store.directory)) == sorted([*kept, "three.jsonl"])
+
+
 def test_without_hard_links_files_still_appear(store, monkeypatch):
     """LK-1: exclusive creation where links are unavailable."""
 

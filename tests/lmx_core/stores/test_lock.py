@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,12 @@ def test_lk_1_a_claim_is_linked_into_place_whole(store, path, monkeypatch):
     """LK-1"""
     made = []
     link = os.link
-    monkeypatch.setattr(os, "link", lambda a, b: made.append((json.loads(a.read_bytes()), b)) or link(a, b))
+
+    def seen(source, target, **how):
+        made.append((json.loads(Path(source).read_bytes()), target))
+        link(source, target, **how)
+
+    monkeypatch.setattr(os, "link", seen)
     store.lock("one")
     assert made[0][1] == path
     assert made[0][0]["os_pid"] == os.getpid()

@@ -15,6 +15,7 @@ import pytest
 from support.transcripts import Conversation
 
 from lmx_core.errors import SessionLocked, StoreError, TranscriptUnreadable
+from lmx_core.stores import sqlite
 from lmx_core.stores.base import adapt
 from lmx_core.stores.sqlite import SQLiteStore
 from lmx_core.transcript.codec import encode
@@ -223,6 +224,23 @@ def test_two_threads_and_two_stores_on_one_file(store):
     sys.setswitchinterval(before)
     assert failed == []
     assert [len(store.read(id)) for id in ("s0", "s1")] == [80, 80]
+
+
+def test_tables_that_another_makes_while_a_database_is_opened_are_not_taken_for_a_strangers(store):
+    """STORE-6: two processes that open a new file at once."""
+    other = SQLiteStore(store.path)
+
+    class Slow(sqlite3.Connection):
+        def execute(self, sql, *more):
+            found = super().execute(sql, *more).fetchall()
+            if sql.startswith(("SELECT count", "PRAGMA user_version")):
+                other.append("one", talk(1).entries)
+            return type("Found", (), {"fetchone": lambda self: found[0]})()
+
+    store.path.parent.mkdir()
+    slow = sqlite3.connect(store.path, factory=Slow, isolation_level=None)
+    assert sqlite._version(slow) in (None, sqlite.SCHEMA_VERSION)
+    slow.close()
 
 
 # --- a real crash -------------------------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.transcripts import Conversation
 
 from lmx_core.clock import ManualClock
 from lmx_core.entry import Entry
-from lmx_core.errors import StoreError, TranscriptNotFound, UnknownEntry, UnsafeFork
+from lmx_core.errors import ConfigError, StoreError, TranscriptNotFound, UnknownEntry, UnsafeFork
 from lmx_core.ids import timestamp_ms
 from lmx_core.stores.base import adapt
 from lmx_core.stores.jsonl import JSONLStore
@@ -87,6 +89,13 @@ async def test_rs_4_a_cut_inside_an_unfinished_wave_is_refused_unless_unsafe(at:
 async def test_rs_4_a_cut_that_is_nowhere_is_told(at: str):
     """RS-4"""
     with pytest.raises(UnknownEntry):
+        await forked(at)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("at", [3, True, b"seq=3", ["seq=3"]])
+async def test_a_cut_that_is_no_text_is_told_how_one_is_written(at: Any):
+    with pytest.raises(ConfigError, match="the id of an entry, seq=N or turn=N"):
         await forked(at)
 
 
