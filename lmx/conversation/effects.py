@@ -40,6 +40,12 @@ class SetDraft(Effect, frozen=True):
     draft: Draft
 
 
+class EditOutside(Effect, frozen=True):
+    """Open the draft in the person's editor; answered by `EditedOutside`."""
+
+    draft: Draft
+
+
 class ClearSelection(Effect, frozen=True):
     pass
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmx import words
+from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
 from lmx.conversation import menus
 from lmx.conversation.draft import Draft
@@ -38,6 +39,19 @@ def edited(step: Step, draft: Draft) -> None:
         step.set(began=step.now, began_focused=step.state.focused)
     step.set(draft=draft, edited_at=step.now, armed=None, escaped=None)
     menus.refresh(step)
+
+
+def edited_outside(step: Step, before: Draft, text: str | None, why: str) -> None:
+    """The editor is closed (CMP-36): what it left takes the draft's place, which is put aside. Pastes have become text."""
+    if text is None:
+        step.flash(why)
+        return
+    if text == before.expanded():
+        return
+    if step.state.queue.revising is None:
+        step.stash(step.state.draft)
+    step.end_browsing()
+    step.set_draft(drafts.of(drafts.plain(text)))
 
 
 def submit(step: Step) -> None:

@@ -106,6 +106,18 @@ class PanelPainted(Message, frozen=True):
     id: str
 
 
+class EditorAsked(Message, frozen=True):
+    """Ctrl-G."""
+
+
+class EditedOutside(Message, frozen=True, kw_only=True):
+    """The editor is closed. `before` is the draft that went out; `text` what came back, None when nothing did; `why` not."""
+
+    before: Draft
+    text: str | None = None
+    why: str = ""
+
+
 class Focused(Message, frozen=True):
     """The terminal got or lost the focus."""
 

@@ -244,6 +244,8 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.PanelKey: lambda step, m: panels.key(step, m.key, m.text),
     msg.PanelEdited: lambda step, m: panels.edited(step, m.draft, m.typed),
     msg.PanelPainted: lambda step, m: panels.painted(step, m.id),
+    msg.EditorAsked: lambda step, m: step.do(fx.EditOutside(step.state.draft)),
+    msg.EditedOutside: lambda step, m: lines.edited_outside(step, m.before, m.text, m.why),
     msg.Focused: lambda step, m: step.set(focused=m.focused),
     # commands
     msg.Say: lambda step, m: step.note(m.text, tone=m.tone),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,11 @@ async def run_screen(host: Host) -> int:
 
     look = await query_look()
     from lmx.tui.app import LmxApp
+    from lmx.tui.outside.machine import of_this_machine
     from lmx.tui.terminal.signals import STATUS, run_in_terminal
 
     app = LmxApp(host, look=look)
+    app.outside = of_this_machine(app, os.environ)
     status = await run_in_terminal(app, app.leave)
     session = app.bridge.shown.session
     if status != STATUS[signal.SIGHUP] and session is not None and app.state.turns:

@@ -27,6 +27,7 @@ from lmx.receipts import Receipts
 from lmx.sanitize import one_line
 from lmx.tui import history, keymap
 from lmx.tui.outputs import Outputs
+from lmx.tui.outside import Outside
 from lmx.tui.painted import Painted
 from lmx.tui.screens.main import MainScreen
 from lmx.tui.terminal.app import TerminalApp
@@ -46,15 +47,22 @@ def monotonic_ms() -> int:
 
 
 class LmxApp(TerminalApp, inherit_bindings=False):
-    """`now` gives milliseconds; every rule about time uses it."""
+    """`now` gives milliseconds; every rule about time uses it. `outside` is what it may reach beside the terminal."""
 
     CSS = "Screen { background: transparent; }"
 
-    def __init__(self, host: Host, *, look: Look | None = None, now: Callable[[], int] = monotonic_ms):
+    def __init__(
+        self,
+        host: Host,
+        *,
+        look: Look | None = None,
+        now: Callable[[], int] = monotonic_ms,
+        outside: Outside = Outside(),
+    ):
         crash = host.history_path.parent / "crash" if host.history_path is not None else None
         super().__init__(look=look, crash_directory=crash)
         self.listening = False
-        self.host, self._now = host, now
+        self.host, self._now, self.outside = host, now, outside
         self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
         self.bridge = Bridge(host, self)
         self._rules = Conversation(Receipts(), COMMANDS)
@@ -175,6 +183,16 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     async def run_command(self, effect: fx.Run) -> None:
         command = next(c for c in COMMANDS if c.name == effect.command)
         await perform(self.bridge, command, effect, model=self.state.model)
+
+    async def edit_outside(self, draft: Draft) -> None:
+        """The draft in the person's editor, which has the terminal meanwhile (CMP-36, TRM-7)."""
+        text, why = None, words.NO_EDITOR
+        if self.outside.edit is not None:
+            try:
+                text = await self.outside.edit(draft.expanded())
+            except LmxError as error:
+                why = str(error)
+        self.tell(msg.EditedOutside(before=draft, text=text, why=why))
 
     def keys(self) -> Sequence[tuple[str, str]]:
         return keymap.listed()
@@ -311,6 +329,7 @@ _MESSAGES: dict[str, msg.Message] = {
     "older": msg.Older(direct=True),
     "newer": msg.Newer(direct=True),
     "search": msg.SearchHistory(),
+    "external_editor": msg.EditorAsked(),
     "interrupt": msg.Interrupt(),
     "delete_or_quit": msg.Interrupt(),
     "cycle_mode": msg.NextMode(),
@@ -329,6 +348,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Remove: lambda app, e: app.main.transcript.remove_block(e.key),
     fx.Clear: lambda app, e: app.main.transcript.clear(),
     fx.SetDraft: lambda app, e: app.main.composer.load(e.draft),
+    fx.EditOutside: lambda app, e: app.work(app.edit_outside(e.draft), "editor"),
     fx.ClearSelection: lambda app, e: app.main.transcript.clear_selection(),
     fx.Flash: lambda app, e: app.flash(e.text, e.ms),
     fx.Notify: lambda app, e: app.call_back(e.text),

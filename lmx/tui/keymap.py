@@ -18,6 +18,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("older", "alt+up", ""),
     ("newer", "alt+down", ""),
     ("search", "ctrl+r", "search what was sent"),
+    ("external_editor", "ctrl+g", "write in $VISUAL or $EDITOR"),
     ("pager", "ctrl+o", "the newest outputs, whole"),
     ("page_up", "pageup", ""),
     ("page_down", "pagedown", ""),

@@ -62,6 +62,16 @@ def chip_label(number: int, text: str, long_lines: int = 8) -> str:
     return f"[pasted #{number} · {amount}]"
 
 
+# --- the editor ----------------------------------------------------------------------------------------------------------
+
+EDITOR_UNREADABLE = "{editor} cannot be read as a command; VISUAL or EDITOR names the editor"
+EDITOR_MISSING = "there is no {editor}; VISUAL or EDITOR names the editor"
+EDITOR_FAILED = "{editor} ended with status {status}; the draft is as it was"
+EDITOR_BROKE = "the editor could not be used ({reason}); the draft is as it was"
+EDITOR_NO_TEXT = "what the editor left is no UTF-8 text; the draft is as it was"
+EDITOR_TOO_LARGE = "what the editor left is more than 2 MB; the draft is as it was"
+NO_EDITOR = "no editor can be opened here"
+
 # --- the queue -----------------------------------------------------------------------------------------------------------
 
 QUEUE_KEYS = "Alt-E edit · Alt-U drop"

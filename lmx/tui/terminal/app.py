@@ -7,6 +7,8 @@ an upgrade of Textual fails there and not on somebody's screen.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -52,6 +54,8 @@ class TerminalApp(App[int]):
         """The exit status a signal or a lost terminal decided on."""
         self.listening = True
         """Are keys taken as they come? An app that is not ready at its first moment starts with False and calls `listen`."""
+        self.lent = False
+        """Another program has the terminal for a while (`handover`)."""
         self.opened: Tty | None = None
         """The terminal the driver takes; without it the driver opens one."""
         self._crash_directory = crash_directory
@@ -94,6 +98,9 @@ class TerminalApp(App[int]):
     def action_suspend_process(self) -> None:
         """Ctrl-Z (TRM-6): gives the terminal back, stops our process group, and goes on when it is continued."""
         terminal = self.terminal
+        if self.lent:
+            os.kill(os.getpid(), signal.SIGSTOP)  # the program that has the terminal was stopped by the same key
+            return
         if terminal is None or not terminal.entered:
             return
         self.app_suspend_signal.publish(self)
@@ -106,7 +113,7 @@ class TerminalApp(App[int]):
             self._returning.cancel()
             self._returning = None
         terminal = self.terminal
-        if terminal is None or self.end_status is not None or not self._running:
+        if terminal is None or self.end_status is not None or not self._running or self.lent:
             return
         if terminal.entered:
             # Stopped and continued by somebody else's SIGSTOP: the terminal may have been used meanwhile.

@@ -94,6 +94,8 @@ class EndSignals:
             terminal.on_resize_signal()
 
     def _end(self, status: int) -> None:
+        if self._app.lent and status in (STATUS[signal.SIGINT], STATUS[signal.SIGQUIT]):
+            return  # a key for the program that has the terminal
         if self._last_resort is not None:
             self._now(status)
         self._last_resort = threading.Timer(LAST_RESORT_S, self._now, (status,))

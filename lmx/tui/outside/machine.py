@@ -1,0 +1,23 @@
+"""The parts of `Outside` as they are on the machine that lmx runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lmx.tui.outside import Outside
+
+if TYPE_CHECKING:
+    from lmx.tui.terminal.app import TerminalApp
+
+
+def of_this_machine(app: TerminalApp, environ: Mapping[str, str]) -> Outside:
+    """What is slow to load is loaded when it is first asked for."""
+
+    async def edit(text: str) -> str:
+        from lmx.tui.outside import editor
+        from lmx.tui.terminal.handover import lend
+
+        return await editor.edit(text, lambda argv: lend(app, argv), environ)
+
+    return Outside(edit=edit)
