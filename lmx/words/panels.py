@@ -57,5 +57,9 @@ def rank_all(missing: int) -> str:
     return f"{missing} still without a number"
 
 
+def noted(label: str, text: str) -> str:
+    return f"({label}: {text})" if label else f"({NOTE_GUTTER}{text})"
+
+
 def other_said(text: str) -> str:
     return f"Other: {text}" if text else "Other"

@@ -167,7 +167,15 @@ def answer(asked: Asked, given: Given) -> dict[str, Any]:
 
 
 def told(asked: Asked, given: Given) -> str:
-    """The answer as a person reads it before it is sent; one line."""
+    """The answer as a person reads it before it is sent, with its notes; one line."""
+    labels = {"": "", **{option.id: option.label for option in asked.options}}
+    notes = [
+        words.noted(labels[id], one_line(draft.expanded())) for id, draft in given.notes.items() if not draft.blank
+    ]
+    return words.spaced(_chosen(asked, given), *notes)
+
+
+def _chosen(asked: Asked, given: Given) -> str:
     labels = {option.id: option.label for option in asked.options}
     said = one_line(given.text.expanded().strip())
     if asked.type == "ranking":

@@ -125,9 +125,11 @@ class QuestionPanel(Panel, frozen=True, kw_only=True):
         step.do(fx.AnswerQuestion(self.id, {"status": status}))
 
     def _turn(self, step: Step, by: int) -> None:
-        """To another tab; what is written stays in this one."""
+        """To another tab; what is written stays in this one. A review with nothing missing begins at Submit."""
         tabs = len(self.questions) + (0 if self.alone else 1)
-        frame.change(step, replace(self, tab=(self.tab + by) % tabs, writing="", wrong="", row=0))
+        missing = any(about.lacking(a, g) for a, g in zip(self.questions, self.given, strict=True))
+        row = 0 if missing else len(self.questions)
+        frame.change(step, replace(self, tab=(self.tab + by) % tabs, writing="", wrong="", row=row))
 
     def _review(self, step: Step, key: str, text: str) -> None:
         rows = len(self.questions) + 1
@@ -264,9 +266,9 @@ class QuestionPanel(Panel, frozen=True, kw_only=True):
         on = place == given.cursor and not self.writing
         yield option(one.label, chosen=place == given.cursor, before=_box(here, given, one.id, place + 1), marked=on)
         if one.description:
-            yield base.words(one.description, tone="muted", gutter=" " * (8 if here.type == "ranking" else 9))
+            yield base.words(one.description, tone="muted", gutter=" " * (6 if here.type == "ranking" else 8))
         if here.type == "single_choice":
-            yield from self._noted(given, one.id, " " * 9)
+            yield from self._noted(given, one.id, " " * 8)
 
     def _other(self, here: Asked, given: Given) -> Line:
         place = len(here.options)

@@ -148,7 +148,7 @@ def test_qst_2_qst_7_each_kind_takes_its_keys_and_sends_its_form(question, keys,
     """QST-2, QST-7: boxes, unique numbers, text, a number, a note to the question; sent from the review."""
     talk = Asking(question).press(*keys)
     assert talk.sent == [] and talk.panel.reviewing, talk.shown()
-    talk.press("down", "enter")
+    talk.press("enter")
     assert talk.sent == [{"answers": [answer]}]
 
 
@@ -175,19 +175,19 @@ def test_qst_6_what_is_no_answer_is_said_and_not_sent(question, keys, says):
 def test_qst_3_the_review_lists_answers_and_goes_to_what_is_missing():
     """QST-3: Enter on a question changes it, Submit goes to one without an answer, and sends all at once."""
     talk = Asking(choice(), free(), free("number", "How many?"))
-    talk.press("2", "tab", "7", "enter")
+    talk.press("down", "n", "a file", "enter", "2", "tab", "7", "enter")
     assert talk.panel.reviewing
     assert talk.shown().split("\n")[1:] == [
-        "› 1  Which database?", "     → SQLite", "  2  Why?", "     · write an answer", "  3  How many?", "     → 7",
+        "› 1  Which database?", "     → SQLite (SQLite: a file)", "  2  Why?", "     · write an answer", "  3  How many?", "     → 7",
         "  Submit",
     ]  # fmt: skip
     talk.press("up", "enter")
     assert talk.panel.tab == 1 and "✗ write an answer" in talk.shown() and not talk.sent
     talk.press("so", "enter", "shift+tab")
     assert talk.panel.tab == 1 and talk.field.text == "so"
-    talk.press("tab", "tab", "1", "1", "tab", "tab", "up", "enter")
+    talk.press("tab", "tab", "1", "1", "tab", "tab", "enter")
     assert talk.sent == [
-        {"answers": [{"selected": ["1"], "option_notes": {}}, {"text": "so"}, {"number": 7}]},
+        {"answers": [{"selected": ["1"], "option_notes": {"2": "a file"}}, {"text": "so"}, {"number": 7}]},
     ]  # fmt: skip
 
 
