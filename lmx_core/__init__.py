@@ -91,6 +91,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.request import Request as Request
     from lmx_core.request import ToolSpec as ToolSpec
     from lmx_core.runtime import Runtime as Runtime
+    from lmx_core.secrets.policy import Secrets as Secrets
     from lmx_core.session.documents import Document as Document
     from lmx_core.session.handle import Session as Session
     from lmx_core.session.prompt.aside import Aside as Aside
@@ -114,6 +115,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.verdict import Feedback as Feedback
     from lmx_core.verdict import Pending as Pending
     from lmx_core.verdict import Rewrite as Rewrite
+    from lmx_core.web.search import BraveSearch as BraveSearch
+    from lmx_core.web.search import SearchBackend as SearchBackend
+    from lmx_core.web.search import SearchResult as SearchResult
 
 __version__ = "0.1.0"
 
@@ -136,6 +140,7 @@ _HOME = {
     "lmx_core.request": "Request ToolSpec",
     "lmx_core.runtime": "Runtime",
     "lmx_core.start": "start_session resume_session run PromptResult",
+    "lmx_core.secrets.policy": "Secrets",
     "lmx_core.session.handle": "Session",
     "lmx_core.session.prompt.aside": "Aside",
     "lmx_core.session.documents": "Document",
@@ -165,6 +170,7 @@ _HOME = {
     "lmx_core.builtin.bash": "Bash",
     "lmx_core.tasks": "run_in_thread",
     "lmx_core.transcript.fork": "fork",
+    "lmx_core.web.search": "BraveSearch SearchBackend SearchResult",
 }
 
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
+from lmx_core.secrets.masker import NOTHING, Masker
+
 if TYPE_CHECKING:
     from lmx_core.clock import Clock
 
@@ -254,7 +256,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `deadline_ms` is what this call has; `tool_output_bytes` bounds its text. `session` is the handle of the session or None
     when a host calls a tool directly; then `files` is None too and the rule of WR-1 does not apply. `park` is None where
-    nobody can be asked.
+    nobody can be asked. What a tool returns has its credentials masked; with `secrets` it masks by
+    itself what it cuts, and a local one puts back what placeholders in its arguments stand for.
     """
 
     cwd: Path
@@ -271,3 +274,4 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     hooks: Any = None
     files: FileState | None = None
     park: Parker | None = None
+    secrets: Masker = NOTHING

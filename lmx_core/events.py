@@ -257,6 +257,17 @@ class ModelSkipped(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class SecretsMasked(Event, frozen=True, kw_only=True):
+    """A person's own words held credentials; the session goes on with placeholders in their place.
+
+    `where` is `prompt`, `steer`, `follow_up` or `aside`, `names` the placeholders.
+    """
+
+    type: ClassVar[str] = "secrets_masked"
+    where: str
+    names: list[str]
+
+
 class ResponseMetadata(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "response_metadata"
     request_id: str

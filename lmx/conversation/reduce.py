@@ -201,6 +201,10 @@ def _passed_over(step: Step, event: events.ModelSkipped) -> None:
     step.note(words.passed_over(one_line(event.model), one_line(event.reason)), tone="notice")
 
 
+def _masked(step: Step, event: events.SecretsMasked) -> None:
+    step.note(words.secrets_masked(event.where, [one_line(name) for name in event.names]), tone="notice")
+
+
 _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     # the session's events
     events.EntryAppended: lambda step, e: entries.fold(step, e.entry, live=True),
@@ -209,11 +213,11 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.ToolCallDelta: lambda step, e: phases.composing(step, e.name, e.bytes, e.head),
     events.ToolCalled: _tool_called,
     events.ToolDelta: lambda step, e: calls.output(step, e.call_id, e.text),
+    events.Question: lambda step, e: question.asks(step, e.call_id, e.kind, e.payload),
     events.ToolApproval: lambda step, e: entries.approval_event(step, e.call),
     events.ContextPosition: turns.position,
     events.ContextWindowUnknown: _window_unknown,
     events.ContextWindowSmall: _window_small,
-    events.Question: lambda step, e: question.asks(step, e.call_id, e.kind, e.payload),
     events.CompactionPlanned: lambda step, e: phases.enter(step, "compacting"),
     events.CompactionIneffective: _ineffective,
     events.ContextRecovery: lambda step, e: step.note(words.CONTEXT_RECOVERY, tone="notice"),
@@ -224,6 +228,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.ModelChanged: _model_changed,
     events.ModelFallback: _fell_back,
     events.ModelSkipped: _passed_over,
+    events.SecretsMasked: _masked,
     events.SteerDropped: turns.steer_dropped,
     events.Down: _down,
     # keys
@@ -267,12 +272,12 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Rejected: lambda step, m: lines.rejected(step, m.draft, m.sentence),
     msg.Revoked: lambda step, m: lines.revoked(step, m.ok),
     msg.AnswerLost: _answer_lost,
+    msg.AnswerRefused: lambda step, m: question.refused(step, m.call_id, m.sentence),
     msg.ModeChanged: _mode_changed,
     msg.Offered: lambda step, m: menus.offered(step, m.kind, m.rows),
     msg.Listed: lambda step, m: menus.listed(step, m.index),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
-    msg.AnswerRefused: lambda step, m: question.refused(step, m.call_id, m.sentence),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),

@@ -83,6 +83,8 @@ def notice_line(event: Any) -> str | None:
             text = words.fell_back(event.previous, event.current, reason)
         case events.ModelSkipped():
             text = words.passed_over(event.model, event.reason)
+        case events.SecretsMasked():
+            text = words.secrets_masked(event.where, event.names)
         case events.ContextWindowUnknown():
             text = words.window_unknown(event.model, event.fallback)
         case events.ContextWindowSmall():

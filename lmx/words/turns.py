@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lmx.words.amounts import count, duration, joined, plural
 
@@ -144,6 +144,11 @@ def fell_back(previous: str, current: str, category: str) -> str:
 
 def passed_over(model: str, reason: str) -> str:
     return f"{model} cannot take over: {reason}"
+
+
+def secrets_masked(where: str, names: Sequence[str]) -> str:
+    what = {"follow_up": "message", "aside": "question"}.get(where, "message" if where == "steer" else where)
+    return f"your {what} held {plural(len(names), 'credential')}; the model reads {', '.join(names)} instead"
 
 
 def window_unknown(model: str, fallback: int | None) -> str:

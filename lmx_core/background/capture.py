@@ -7,6 +7,7 @@ what was dropped meanwhile is said with its size.
 
 from __future__ import annotations
 
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.tools.plain import Plain
 
 MAX_BYTES = 1_000_000
@@ -14,25 +15,27 @@ MAX_BYTES = 1_000_000
 
 
 class Capture:
-    """Takes bytes, gives text as `Plain` has it. `received` counts the bytes of the command, `total` those of its text.
+    """Takes bytes, gives text as `Plain` has it, without what `secrets` masks.
+
+    `received` counts the bytes of the command, `total` those of its text.
 
     `total` ends with the last complete line: one that is still being written, such as a progress bar, is shown in its state of
     the moment and counted when it is finished.
     """
 
-    def __init__(self, limit: int = MAX_BYTES):
+    def __init__(self, limit: int = MAX_BYTES, secrets: Masker = NOTHING):
         self._limit, self._head_limit, self._tail_limit = limit, limit - limit // 2, limit // 2
-        self._plain = Plain()
+        self._plain, self._secrets, self._masks = Plain(), secrets, secrets.stream()
         self._head, self._tail = bytearray(), bytearray()
         self.received = self.total = 0
 
     def feed(self, data: bytes) -> None:
         self.received += len(data)
-        self._keep(self._plain.feed(data))
+        self._keep(self._masks.feed(self._plain.feed(data)))
 
     def end(self) -> None:
         """No more will come: what was still held is the end of the text."""
-        self._keep(self._plain.end())
+        self._keep(self._masks.feed(self._plain.end()) + self._masks.end())
 
     @property
     def kept(self) -> int:
@@ -48,7 +51,7 @@ class Capture:
 
     def text(self, since: int = 0, limit: int | None = None) -> str:
         """The text from its byte `since`, at most about `limit` bytes: the first half, the last, and how much is between."""
-        held = self._plain.held
+        held = self._masks.held + self._secrets.mask(self._plain.held, cut=True)
         first, last = self._parts(since, self._limit if limit is None else limit)
         if first[1] == last[0]:
             return (self._bytes(*first) + self._bytes(*last)).decode("utf-8", "replace") + held

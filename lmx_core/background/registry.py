@@ -19,6 +19,7 @@ from lmx_core.background.capture import Capture
 from lmx_core.clock import FOREVER, Clock, Handle, deadline, steady_ms
 from lmx_core.environment.base import Data, Exit, Failed, OutputLimit, RunEvent, TimedOut, closing
 from lmx_core.errors import SessionDown, ToolError, UnknownTask, for_log
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.tasks import Spawn
 from lmx_core.tools.plain import in_turns
 
@@ -105,10 +106,12 @@ class Registry:
         clock: Clock,
         *,
         settle_ms: float = SETTLE_MS,
+        secrets: Masker = NOTHING,
     ) -> str:
         """Reads `events`, those of `command` as an environment gives them, in a task of the runtime, and returns its id.
 
-        Raises SessionDown for a session that does not live here, ToolError where too many run.
+        `secrets` is what is masked in all that is told of it. Raises SessionDown for a session that does not live here,
+        ToolError where too many run.
         """
         commands = self._sessions.get(session_id)
         if commands is None:
@@ -116,7 +119,7 @@ class Registry:
         if sum(not command.done.is_set() for command in commands.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background commands run already; cancel one, or wait until one has ended.")
         id = _new_id(commands)
-        started = commands[id] = _Command(id, session_id, command, clock)
+        started = commands[id] = _Command(id, session_id, command, clock, secrets)
         started.task = self._spawn(started.follow(events), kind="background", id=id)
         started.task.add_done_callback(lambda task: self._over(started, task))
         try:
@@ -222,9 +225,9 @@ class _Never:
 class _Command:
     """One background command. Only its own task feeds it; `done` is set once its status is the last one."""
 
-    def __init__(self, id: str, session_id: str, command: str, clock: Clock):
+    def __init__(self, id: str, session_id: str, command: str, clock: Clock, secrets: Masker):
         self.id, self.session_id, self.command, self.clock = id, session_id, command, clock
-        self.capture = Capture()
+        self.capture, self._mask = Capture(secrets=secrets), secrets.mask
         self.task: asyncio.Task[None] | None = None
         self.done = asyncio.Event()
         self.told = False
@@ -286,12 +289,12 @@ class _Command:
             exit_status=self._end.status if isinstance(self._end, Exit) else None,
             output=output,
             output_bytes=self.capture.received,
-            error=self.error,
+            error=None if self.error is None else self._mask(self.error),
             started_at=self._started_at,
             finished_at=self._finished_at,
             duration_ms=steady_ms(self.clock) - self._since if running else self._duration_ms,
-            ended=self._end.ended if isinstance(self._end, Exit) else (),
-            left=() if self._end is None or isinstance(self._end, Failed) else self._end.left,
+            ended=tuple(map(self._mask, self._end.ended)) if isinstance(self._end, Exit) else (),
+            left=() if self._end is None or isinstance(self._end, Failed) else tuple(map(self._mask, self._end.left)),
         )
 
 

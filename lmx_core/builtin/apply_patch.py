@@ -20,6 +20,7 @@ from lmx_core.edits.patch import PatchError, Section
 from lmx_core.edits.text import EncodingConflict
 from lmx_core.environment.base import FileError
 from lmx_core.errors import ToolError
+from lmx_core.secrets.masker import Masker
 from lmx_core.tasks import run_in_thread
 from lmx_core.tools.plan import Plan
 
@@ -54,7 +55,7 @@ class ApplyPatch:
 
     async def plan(self, args: dict[str, Any], context: ToolContext) -> Plan:
         try:
-            sections = patch.parse(patch.argument(args))
+            sections = [_restored(section, context.secrets) for section in patch.parse(patch.argument(args))]
         except PatchError as error:
             raise ToolError(_refused([str(error)])) from None
         tree = _Tree(context)
@@ -79,6 +80,22 @@ class ApplyPatch:
 
     async def carry_out(self, plan: Plan, context: ToolContext) -> Result:
         return await files.carry_out(plan, context, several=True)
+
+
+def _restored(section: Section, secrets: Masker) -> Section:
+    """The section with what placeholders stand for, in its lines and never in its paths. Raises ToolError."""
+    return msgspec.structs.replace(
+        section,
+        content=secrets.restore(section.content),
+        hunks=tuple(
+            msgspec.structs.replace(
+                hunk,
+                lines=tuple((sign, secrets.restore(line)) for sign, line in hunk.lines),
+                anchors=tuple(map(secrets.restore, hunk.anchors)),
+            )
+            for hunk in section.hunks
+        ),
+    )
 
 
 def _refused(errors: list[str]) -> str:

@@ -30,7 +30,7 @@ async def start(
     """
     registry, session_id = _registry(context)
     try:
-        id = await registry.start(session_id, command, events, context.clock)
+        id = await registry.start(session_id, command, events, context.clock, secrets=context.secrets)
     except SessionDown:
         raise ToolError("The session is over, so nothing can be started in the background.") from None
     if wait_ms:

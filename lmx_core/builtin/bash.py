@@ -6,6 +6,7 @@ shell that never started. What it says of background commands is `background.py`
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, cast
@@ -99,10 +100,10 @@ class Bash:
             cancel = bool(args.get("cancel"))
             yield await background.look(args["task_id"], context, wait_ms=wait, asked_ms=asked_wait, cancel=cancel)
             return
-        command: str = args["command"]
+        command = context.secrets.restore(args["command"], _as_word)
         if args.get("background"):
             lifetime = args.get("background_timeout_ms", DEFAULT_LIFETIME_MS)
-            chunks = background.start(command, self._events(command, context, lifetime, FOREVER), wait, context)
+            chunks = background.start(args["command"], self._events(command, context, lifetime, FOREVER), wait, context)
         else:
             chunks = self._foreground(command, args.get("timeout_ms", DEFAULT_TIMEOUT_MS), context)
         async with closing(chunks) as said:
@@ -159,6 +160,24 @@ def _check(args: dict[str, Any]) -> None:
         raise ToolError("The command is empty.")
     if "command" in args and args.get("cancel"):
         raise ToolError("Only a background command can be cancelled: give its task_id instead of a command.")
+
+
+_INERT = re.compile(r"[A-Za-z0-9_.+/:@%][A-Za-z0-9_.+/:@%-]*={0,2}")
+"""A word that means itself wherever in a command it stands."""
+
+
+def _as_word(name: str, value: str) -> str:
+    """What is put in the place of a placeholder.
+
+    The command was judged with the placeholder in it, so the value must be no more than a word: one with a quote or a `$(` in
+    it would run what nobody allowed. Raises ToolError for such a one.
+    """
+    if _INERT.fullmatch(value) is None:
+        raise ToolError(
+            f"The command was not run: what {name} stands for has characters that mean something to a shell. Let the command "
+            "read it from the file or the variable that holds it."
+        )
+    return value
 
 
 class _Written:

@@ -54,7 +54,7 @@ class Edit:
         return await self.carry_out(await self.plan(args, context), context)
 
     async def plan(self, args: dict[str, Any], context: ToolContext) -> Plan:
-        path, old, new = args["path"], lf(args["old"]), lf(args["new"])
+        path, (old, new) = args["path"], (lf(context.secrets.restore(args[name])) for name in ("old", "new"))
         if not old:
             raise ToolError("old is empty. Quote the text to replace; a new file is made with write.")
         if old == new:

@@ -22,6 +22,7 @@ from lmx_core.entry import valid_text
 from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES
 from lmx_core.environment.globs import compile_glob
 from lmx_core.errors import ToolError
+from lmx_core.secrets.masker import Masker
 
 DEFAULT_RESULTS = 100
 MAX_RESULTS = 1_000
@@ -68,9 +69,9 @@ class Grep:
     }
 
     async def run(self, args: dict[str, Any], context: ToolContext) -> Result:
-        query = _query(args)
+        query = _query(args, context.secrets)
         root, listing = await _files(args, context)
-        found = _Found(query, root)
+        found = _Found(query, root, context.secrets)
         begun = steady_ms(context.clock)
         for command in _commands(query, listing):
             left_ms = SEARCH_TIMEOUT_MS - (steady_ms(context.clock) - begun)
@@ -93,6 +94,7 @@ class Grep:
 
 class _Query(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
+    shown: str
     literal: bool = False
     mode: str = "content"
     case_insensitive: bool = False
@@ -100,17 +102,24 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
     most: int = DEFAULT_RESULTS
 
 
-def _query(args: dict[str, Any]) -> _Query:
+def _query(args: dict[str, Any], secrets: Masker) -> _Query:
     if not args["pattern"] or "\0" in args["pattern"] or "\n" in args["pattern"]:
         raise ToolError("The pattern must be one line and not empty.")
+    literal = args.get("literal", False)
     return _Query(
-        pattern=args["pattern"],
-        literal=args.get("literal", False),
+        pattern=secrets.restore(args["pattern"], None if literal else _literally),
+        shown=args["pattern"],
+        literal=literal,
         mode=args.get("output_mode", "content"),
         case_insensitive=args.get("case_insensitive", False),
         context=args.get("context", 0),
         most=args.get("max_results", DEFAULT_RESULTS),
     )
+
+
+def _literally(name: str, value: str) -> str:
+    """What a placeholder stands for, in an expression."""
+    return re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", value)
 
 
 async def _files(args: dict[str, Any], context: ToolContext) -> tuple[Root, Listing]:
@@ -192,8 +201,8 @@ _LINE = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
 class _Found:
     """The results so far, as lines. `full`: there is one more than was asked for; `stopped`: why the search ended early."""
 
-    def __init__(self, query: _Query, root: Root):
-        self._query, self._root = query, root
+    def __init__(self, query: _Query, root: Root, secrets: Masker):
+        self._query, self._root, self._secrets = query, root, secrets
         self._lines: list[str] = []
         self._bytes = 0
         self._file: bytes | None = None
@@ -238,7 +247,7 @@ class _Found:
         if file != self._file:
             self._put(("\n" if self._file else "") + self._shown(file))
             self._file = file
-        self._put(f"{number.decode()}{kind.decode()}{_cut(text)}")
+        self._put(f"{number.decode()}{kind.decode()}{_cut(text, self._secrets)}")
 
     def _count(self, line: str) -> None:
         if self.results == self._query.most:
@@ -260,7 +269,7 @@ class _Found:
     def lines(self, searched: int) -> list[str]:
         if self._lines:
             return self._lines
-        return [f"No matches for {self._query.pattern!r} in {searched:,} file{'' if searched == 1 else 's'}."]
+        return [f"No matches for {self._query.shown!r} in {searched:,} file{'' if searched == 1 else 's'}."]
 
     def notes(self) -> list[str]:
         if self.full:
@@ -295,6 +304,6 @@ def _unfinished(why: str) -> str:
     return f"not everything was searched: {why}"
 
 
-def _cut(text: bytes) -> str:
-    line = text.decode("utf-8", "replace").rstrip("\r")
+def _cut(text: bytes, secrets: Masker) -> str:
+    line = secrets.mask(text.decode("utf-8", "replace").rstrip("\r"), cut=len(text) > MAX_LINE_CHARS)
     return line if len(line) <= MAX_LINE_CHARS else f"{line[:MAX_LINE_CHARS]}… [line cut]"

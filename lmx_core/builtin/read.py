@@ -13,10 +13,11 @@ import msgspec
 
 from lmx_core.builtin import files, media
 from lmx_core.calls import Effects, Policy, Result, Runtime, ToolContext
-from lmx_core.edits.window import Window, numbered
+from lmx_core.edits.window import Window, mask_lines, numbered
 from lmx_core.environment.base import FileError, closing, list_dir, marked, stream_file
 from lmx_core.environment.kinds import PROBE_BYTES, Kind, kind_of
 from lmx_core.errors import ToolError
+from lmx_core.secrets.masker import Masker
 from lmx_core.tools.arguments import without_absent
 
 DEFAULT_LINES = 2_000
@@ -64,7 +65,7 @@ class Read:
             raise ToolError(f"{path} has only {window.total} lines, so there is no line {first}.")
         if context.files is not None and window.sha256 is not None:
             context.files.record(files.key(context, path), window.sha256)
-        return _answer(window, path)
+        return _answer(window, path, context.secrets)
 
 
 async def _feed(window: Window, context: ToolContext, path: str) -> bool:
@@ -99,7 +100,7 @@ async def _no_text(context: ToolContext, path: str, kind: Kind, pages: Window, s
     if isinstance(found, Result):
         return found
     if kind.media_type == media.PDF and await media.pdf_text(context, path, pages):
-        answer = _answer(pages, path)
+        answer = _answer(pages, path, context.secrets)
         return msgspec.structs.replace(answer, model_text=f"[the text of a PDF]\n{answer.model_text}")
     raise ToolError(f"{path} is {kind.words}; it has {size} and {found}.")
 
@@ -108,9 +109,10 @@ def _size(window: Window) -> str:
     return f"{window.size:,} bytes" if window.total is not None else f"more than {window.size:,} bytes"
 
 
-def _answer(window: Window, path: str) -> Result:
+def _answer(window: Window, path: str, secrets: Masker) -> Result:
     if not window.lines:
         return Result(model_text=f"{path} is empty.", structured_content={"first": 1, "last": 0, "total": 0})
+    mask_lines(window, secrets)
     last = window.first + len(window.lines) - 1
     return Result(
         model_text="\n".join([*numbered(window), *_position(window, "lines")]),

@@ -41,7 +41,7 @@ class Write:
         return await files.carry_out(plan, context)
 
     async def plan(self, args: dict[str, Any], context: ToolContext) -> Plan:
-        path, content = args["path"], args["content"]
+        path, content = args["path"], context.secrets.restore(args["content"])
         found = await context.environment.read_file(context.cwd, path)
         if isinstance(found, FileError):
             if found.kind != "not_found":

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmx_core.edits.window import Window, numbered
+from lmx_core.edits.window import Window, mask_lines, numbered
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import DirEntry, Environment, FileError, closing, list_dir, marked, stream_file
 from lmx_core.environment.globs import SKIPPED_FOLDERS, compile_glob, fixed_folder
 from lmx_core.environment.kinds import Kind, kind_of
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.turn.effects import Reference
 
 FILE_BYTES = 60_000
@@ -42,10 +43,14 @@ of an image or document. `bytes` is the size of what was read, absent where noth
 
 
 async def attach(
-    references: Sequence[Reference], environment: Environment, cwd: Path, modalities: frozenset[str]
+    references: Sequence[Reference],
+    environment: Environment,
+    cwd: Path,
+    modalities: frozenset[str],
+    secrets: Masker = NOTHING,
 ) -> list[Attachment]:
     """What the references stand for, in their order. `modalities` is what the model is known to read besides text."""
-    reader = _Reader(environment, cwd, modalities)
+    reader = _Reader(environment, cwd, modalities, secrets)
     meant = [reference for reference in references if reference.explicit or await reader.is_file_here(reference.path)]
     for reference in meant[:MAX_REFERENCES]:
         await reader.take(reference)
@@ -58,7 +63,8 @@ async def attach(
 class _Reader:
     """One prompt's attachments as they are read, and what is left of its budgets."""
 
-    def __init__(self, environment: Environment, cwd: Path, modalities: frozenset[str]):
+    def __init__(self, environment: Environment, cwd: Path, modalities: frozenset[str], secrets: Masker):
+        self._secrets = secrets
         self.attached: list[Attachment] = []
         self._environment, self._cwd, self._modalities = environment, cwd, modalities
         self._room = PROMPT_BYTES
@@ -124,6 +130,7 @@ class _Reader:
             self.say(reference, "error", f"{failure.message.rstrip('.')}.", path=path)
 
     def _text(self, reference: Reference, path: str, window: Window) -> None:
+        mask_lines(window, self._secrets)
         lines, cut = numbered(window), None
         if window.next is not None:
             total = "an unknown number of" if window.total is None else f"{window.total:,}"

@@ -14,6 +14,7 @@ from typing import Any
 from lmx_core.context.attach import Attachment, attach
 from lmx_core.entry import Entry
 from lmx_core.environment.base import Environment
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.turn.effects import Reference
 
 READ = ("file", "directory", "image", "document")
@@ -41,16 +42,20 @@ def _attachments(entry: Entry) -> list[dict[str, Any]]:
 
 
 async def refresh(
-    attached: Sequence[Attachment], environment: Environment, cwd: Path, modalities: frozenset[str]
+    attached: Sequence[Attachment],
+    environment: Environment,
+    cwd: Path,
+    modalities: frozenset[str],
+    secrets: Masker = NOTHING,
 ) -> list[Attachment]:
     """Those of the attachments that are another now, as they are now, within the limits of one prompt."""
     changed: list[Reference] = []
     for before in attached:
         reference = Reference(ref=str(before.get("ref") or before["path"]), path=before["path"], explicit=True)
-        now = await attach([reference], environment, cwd, MEDIA)
+        now = await attach([reference], environment, cwd, MEDIA, secrets)
         if now and not _is_same(before, now[0], modalities):
             changed.append(reference)
-    return await attach(changed, environment, cwd, modalities)
+    return await attach(changed, environment, cwd, modalities, secrets)
 
 
 def _is_same(before: Attachment, now: Attachment, modalities: frozenset[str]) -> bool:

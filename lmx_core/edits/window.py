@@ -7,12 +7,15 @@ the window, so that a reader knows how much there is, up to a limit.
 from __future__ import annotations
 
 import hashlib
+import re
 
 from lmx_core.edits.text import BOM
+from lmx_core.secrets.masker import Masker
 
 LINE_BYTES = 2_000
 SCAN_BYTES = 128 * 1024 * 1024
 PROBE_BYTES = 8_192
+_CUT = re.compile(r" \[\.\.\. line cut, it has [\d,]+ bytes\]\Z")
 
 
 class Window:
@@ -136,6 +139,17 @@ class Window:
         self._used += cost
         if len(self.lines) >= self._count:
             self._full = True
+
+
+def mask_lines(window: Window, secrets: Masker) -> None:
+    """Masks what is secret in the shown lines, before anything is put in front of them: a private key is several lines."""
+    if not secrets.active:
+        return
+    lines = secrets.mask("\n".join(window.lines)).split("\n")
+    for number, line in enumerate(lines if window.cut_lines else ()):
+        if (note := _CUT.search(line)) is not None:
+            lines[number] = secrets.mask(line[: note.start()], cut=True) + note[0]
+    window.lines = lines
 
 
 def numbered(window: Window) -> list[str]:

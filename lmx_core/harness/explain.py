@@ -40,7 +40,7 @@ LIMITS = (
     "tool_output_bytes",
     "tool_timeout_ms",
 )
-STRATEGIES = ("compaction", "environment", "guard", "messages")
+STRATEGIES = ("compaction", "environment", "guard", "messages", "secrets")
 
 
 def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from lmx_core.hooks.base import Hook
 from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, UnsetType, refuse_unknown
 from lmx_core.request import Request
+from lmx_core.secrets.policy import Secrets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Harness:
     messages: Messages | None = None
     guard: Any = None
     environment: Any = None
+    secrets: Secrets | None = None
     provider_retry: Mapping[str, Any] | Literal[False] | None = None
     provider_limit_key: Any = None
     max_turns: int | None = None

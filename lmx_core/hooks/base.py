@@ -20,6 +20,7 @@ from lmx_core.calls import Descriptor, Outcome, ToolCall, ToolContext
 from lmx_core.entry import json_shaped
 from lmx_core.errors import ConfigError, HookDenied, HookFailed, for_log
 from lmx_core.request import Request
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.tasks import run_in_thread
 from lmx_core.verdict import Allow, Decision, Deny, Feedback, Pending, Rewrite
 
@@ -51,7 +52,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     `session` is the handle of the session. At `before_tool_call`, `approved_by` and `asked` say what earlier hooks of the
     chain wanted: an express approval, or a person's word; `can_ask` is false where no person can be reached. `retry` is
     None or `{attempt, after_request_id, category, reason, delay_ms}`, and `previous_model` where it goes to another. `aside` is
-    the kind of an aside where one is asked.
+    the kind of an aside where one is asked. `secrets` knows the placeholders that stand for credentials.
     """
 
     cwd: Path
@@ -66,6 +67,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     retry: dict[str, Any] | None = None
     stop_hook_active: bool = False
     aside: str | None = None
+    secrets: Masker = NOTHING
 
     @property
     def root_session_id(self) -> str | None:
@@ -256,6 +258,7 @@ def _seen(context: ToolContext) -> HookContext:
         runtime=context.runtime,
         tool_descriptor=context.descriptor,
         can_ask=context.park is not None,
+        secrets=context.secrets,
     )
 
 

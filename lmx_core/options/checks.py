@@ -168,6 +168,11 @@ strategy = _object("a Compaction, such as a subclass of StandardCompaction", *_S
 clock = _object("a Clock with now_ms and call_later", "now_ms", "call_later")
 
 
+def secrets(value: Any) -> str | None:
+    right = value is None or (not isinstance(value, type) and callable(getattr(value, "masker", None)))
+    return None if right else "must be None or a Secrets(...)"
+
+
 def retry(value: Any) -> str | None:
     if value is False:
         return None

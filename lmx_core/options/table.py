@@ -25,6 +25,7 @@ from lmx_core.errors import ConfigError
 from lmx_core.hooks import base as hooks
 from lmx_core.options import checks
 from lmx_core.request import Request
+from lmx_core.secrets.policy import Secrets
 from lmx_core.turn.guard import Guard, StandardGuard
 
 
@@ -52,6 +53,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     messages: messages.Messages
     guard: Guard
     environment: Environment | None
+    secrets: Secrets | None
     provider_retry: dict[str, Any] | Literal[False]
     provider_limiter: Any
     provider_limit_key: Any
@@ -193,6 +195,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="messages", check=messages.check, default=messages.Messages, harness=True),
         Option(name="guard", check=checks.guard, default=StandardGuard, harness=True),
         Option(name="environment", check=checks.environment, default=_nothing, harness=True),
+        Option(name="secrets", check=checks.secrets, default=_nothing, harness=True),
         Option(name="provider_retry", check=checks.retry, default=dict, harness=True),
         Option(name="provider_limiter", check=checks.limiter, default=_constant(UNSET)),
         Option(name="provider_limit_key", check=checks.limit_key, default=_nothing, harness=True),

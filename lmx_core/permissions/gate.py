@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from lmx_core.calls import ToolCall
 from lmx_core.environment.base import FileError, is_sandboxed
 from lmx_core.errors import ConfigError
@@ -19,6 +21,7 @@ from lmx_core.hooks.base import HookContext
 from lmx_core.permissions.book import Rules
 from lmx_core.permissions.effects import Act, act_of
 from lmx_core.permissions.modes import Handle
+from lmx_core.secrets.placeholder import named_after
 from lmx_core.verdict import Allow, Decision, Deny, Pending
 
 if TYPE_CHECKING:
@@ -72,6 +75,9 @@ class Gate:
         rules = self._rules.more(self._handle.rules())
         subject = _subject(call, context, rules)
         decision = judge(mode, self._handle.source, act, context, subject, rules)
+        given = _credentials(call, context)
+        if given and decision.verdict != "deny":
+            decision = _with_credentials(decision, given, context)
         if decision.verdict == "allow":
             return Allow(decision=decision)
         if decision.verdict == "deny":
@@ -85,7 +91,9 @@ class Gate:
         from lmx_core.permissions.suggest import suggestions
 
         details = context.asked.details if context.asked is not None else {}
-        offered = suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
+        offered = (
+            [] if given else suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
+        )
         permission = {"mode": mode, "reason": decision.sentence, "suggestions": offered}
         return Pending({**details, "permission": permission}, decision=decision)
 
@@ -121,6 +129,21 @@ def judge(
     if act.kind == "read":
         return _decision("allow", f"{act.what}, which every permission mode allows", rule, source)
     return by_rule.allowed() or _by_mode(mode, source, act, context, by_rule.missing())
+
+
+def _credentials(call: ToolCall, context: HookContext) -> list[str]:
+    """The names of the credentials that a command would be given: what its placeholders stand for is put in when it runs."""
+    command = call.arguments.get("command")
+    named = context.secrets.named(command) if call.name == "bash" and isinstance(command, str) else []
+    return list(dict.fromkeys(map(named_after, named)))
+
+
+def _with_credentials(decision: Decision, given: list[str], context: HookContext) -> Decision:
+    """Commands are not given credentials, so a person decides about one that is, in every mode and whatever rule allows it."""
+    what = f"the command is given the value of {', '.join(given)}"
+    if decision.verdict == "ask" or context.approved_by is not None:
+        return msgspec.structs.replace(decision, sentence=f"{decision.sentence}; {what}")
+    return _decision("ask", f"bash: {what}, which is withheld from commands", "secrets", "secrets")
 
 
 def _read_only(act: Act, source: str) -> Decision:

@@ -36,6 +36,7 @@ class Masker:
 
     def __init__(self, known: Iterable[tuple[str, str]], key: bytes, *, shapes: bool = False):
         self._key, self.shapes = key, shapes
+        self.explained = False  # the model has been told what a placeholder is
         self._names: dict[str, str] = {}  # placeholders, by text
         self._texts: dict[str, str] = {}  # and the other way round
         self._order: list[str] = []
@@ -82,7 +83,11 @@ class Masker:
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            pairs = [(self.shaped(key), self.shaped(item)) for key, item in value.items()]
+            media = "media_type" in value  # the bytes of an image or a document are not looked into
+            pairs = [
+                (self.shaped(key), item if media and key == "data" else self.shaped(item))
+                for key, item in value.items()
+            ]
             same = all(a is key and b is item for (a, b), (key, item) in zip(pairs, value.items(), strict=True))
             return value if same else dict(pairs)
         if isinstance(value, (list, tuple)):

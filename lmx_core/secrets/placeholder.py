@@ -24,6 +24,12 @@ def made(key: bytes, label: str, value: str) -> str:
     return f"{PREFIX}{name}-{first}{_digest(key, 'ours', name, first)}"
 
 
+def named_after(placeholder: str) -> str:
+    """What a placeholder was named after: a variable, or a kind of credential."""
+    found = PATTERN.fullmatch(placeholder)
+    return placeholder if found is None else found[1]
+
+
 def is_ours(key: bytes, found: re.Match[str]) -> bool:
     """Whether a match of `PATTERN` was made with this key, by whichever session."""
     name, digits = found.groups()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 from lmx_core.errors import ConfigError
 from lmx_core.secrets.masker import Masker
-from lmx_core.secrets.values import literals
 
 _PROCESS_KEY = os.urandom(32)
 
@@ -30,6 +29,8 @@ class Secrets:
             raise ConfigError("Secrets(detect=...) takes True or False")
         if key is not None and (not isinstance(key, bytes) or len(key) < 16):
             raise ConfigError("Secrets(key=...) takes at least 16 bytes, or None")
+        from lmx_core.secrets.values import literals  # an engine that was given nothing to keep loads nothing for it
+
         found = {name: list(literals(name, given[name])) for name in sorted(given)}
         self.names = tuple(name for name, texts in found.items() if texts)
         self.detect = detect

@@ -18,6 +18,7 @@ import msgspec
 from lmx_core import events
 from lmx_core.calls import Descriptor, Outcome
 from lmx_core.context import stubs
+from lmx_core.context.outbound import Outbound
 from lmx_core.context.project import Projection
 from lmx_core.entry import Entry
 from lmx_core.errors import AlreadySent, Busy, SessionDown, StoreError, UnknownCall
@@ -25,6 +26,7 @@ from lmx_core.hooks.base import HookChain
 from lmx_core.messages import SentenceFailed, held
 from lmx_core.providers.base import Provider
 from lmx_core.request import Request
+from lmx_core.secrets.masker import NOTHING
 from lmx_core.session import inline
 from lmx_core.session.approvals import Approvals
 from lmx_core.session.documents import Documents
@@ -109,6 +111,8 @@ class Actor:
             self._subscribers.add,
             self._subscribers.remove,
         )
+        self.secrets = NOTHING if options.secrets is None else options.secrets.masker()
+        self.outbound = Outbound(self.secrets)
         self.ledger = self._ledger(history)
         self.evidence = Evidence(self)
         self.documents = Documents(self.ledger)
@@ -127,6 +131,7 @@ class Actor:
             ),
             history=history,
             dedup=self.settings.options.transcript_dedup,
+            secrets=self.secrets,
         )
 
     def _approvals(self) -> Approvals:

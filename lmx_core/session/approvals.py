@@ -100,6 +100,7 @@ class Approvals:
         if kind == APPROVAL:  # a hook may have rewritten the call: what is shown is what would run
             payload = payload | {"id": call.id, "name": call.name}
             payload.setdefault("arguments", call.arguments)
+        payload = self._ledger.secrets.shaped(payload)
         await self._record(call.id, kind, "pending", payload)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         parked = Parked(call_id=call.id, kind=kind, payload=payload, answer=answer, timeout_reply=timeout_reply)

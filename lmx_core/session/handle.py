@@ -18,7 +18,7 @@ from lmx_core.calls import ToolContext
 from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
-from lmx_core.events import Down, EntryAppended, Event, Finished, TurnError
+from lmx_core.events import Down, EntryAppended, Event, Finished, SecretsMasked, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
@@ -77,7 +77,8 @@ class Session(Configured):
         An `@path` in the text attaches what it names (AT-1). `typed` is the part in which that holds, where the rest came from
         a pipe or a file; None: all of it.
         """
-        _check_text("a prompt", text)
+        text = self._kept_in("prompt", _checked("a prompt", text))
+        typed = None if typed is None else self._actor.secrets.mask(typed)
         await asyncio.shield(await self._actor.ask(self._actor.prompt, text, typed))
 
     async def await_prompt(
@@ -95,6 +96,13 @@ class Session(Configured):
                 return await self._collected(subscription, on_event)
         except TimeoutError as error:
             raise AwaitTimeout(int(timeout_ms)) from error
+
+    def _kept_in(self, where: str, text: str) -> str:
+        """A person's words without the credentials in them, which is told."""
+        masked = self._actor.secrets.mask(text)
+        if masked is not text:
+            self._actor.emit(SecretsMasked(where=where, names=self._actor.secrets.named(masked)))
+        return masked
 
     async def _collected(self, subscription: Subscription, on_event: Callable[[Event], None] | None) -> PromptResult:
         written: list[Entry] = []
@@ -144,6 +152,7 @@ class Session(Configured):
             raise ConfigError("an aside is an Aside(kind=..., text=...)")
         if (wrong := aside.problem()) is not None:
             raise ConfigError(wrong)
+        aside = msgspec.structs.replace(aside, text=self._kept_in("aside", aside.text))
         try:
             async with deadline(self._actor.clock, timeout_ms), self.subscribe() as subscription:
                 await asyncio.shield(await self._actor.ask(asides.begin, self._actor, aside))
@@ -172,12 +181,12 @@ class Session(Configured):
 
     async def steer(self, text: str) -> None:
         """Says something to the model at work: it joins before the next request; idle, with the next prompt (MET-2)."""
-        _check_text("a steer", text)
+        text = self._kept_in("steer", _checked("a steer", text))
         await self._actor.ask(self._actor.steer, text)
 
     async def revoke_steer(self, text: str) -> None:
         """Takes back a steer that says exactly this. Raises AlreadySent."""
-        await self._actor.ask(self._actor.revoke_steer, text)
+        await self._actor.ask(self._actor.revoke_steer, self._actor.secrets.mask(text))
 
     async def follow_up(self, text: str) -> None:
         """Gives it a task for after the work at hand, at once when it is idle (MET-4). Returns when the task is queued.
@@ -186,7 +195,7 @@ class Session(Configured):
         prompt or follow-up. One that a `user_prompt` hook refuses leaves an `error` entry, and the next is tried. The queue is
         not kept on disk: `follow_up_dropped` tells every text that will not be worked on.
         """
-        _check_text("a follow-up", text)
+        text = self._kept_in("follow_up", _checked("a follow-up", text))
         await self._actor.ask(self._actor.follow_up, text)
 
     async def cancel(self, reason: str = "cancelled") -> None:
@@ -315,6 +324,7 @@ class Session(Configured):
         await asyncio.shield(self._actor.closed)
 
 
-def _check_text(what: str, text: object) -> None:
+def _checked(what: str, text: object) -> str:
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"{what} must be text with something in it")
+    return text

@@ -68,12 +68,13 @@ class InlineEffectHost:
         hook_context: Callable[..., HookContext],
         telemetry: Telemetry,
         limits: Limits | None,
+        outbound: Outbound,
         modalities: frozenset[str] | None = None,
     ):
         self._provider, self._catalog, self._hooks = provider, catalog, hooks
         self._messages, self._clock, self._spawn = messages, clock, spawn
         self._tool_context, self._hook_context = tool_context, hook_context
-        self._telemetry, self._outbound = telemetry, Outbound()
+        self._telemetry, self._outbound = telemetry, outbound
         self._modalities, self._limits = modalities, limits
         self._known_to_read: dict[str, frozenset[str]] = {}
 
@@ -144,11 +145,13 @@ class InlineEffectHost:
 
     async def _read(self, asked: ReadReferences) -> list[Attachment]:
         context = self._tool_context("")
-        return await attach(asked.references, context.environment, context.cwd, await self._reads(asked.model))
+        reads = await self._reads(asked.model)
+        return await attach(asked.references, context.environment, context.cwd, reads, context.secrets)
 
     async def _refresh(self, asked: Refresh) -> list[Attachment]:
         context = self._tool_context("")
-        return await refresh(asked.attachments, context.environment, context.cwd, await self._reads(asked.model))
+        reads = await self._reads(asked.model)
+        return await refresh(asked.attachments, context.environment, context.cwd, reads, context.secrets)
 
     def _to_send(self, request: Request) -> Request:
         """What may leave. A model nobody was asked about is sent no media."""
@@ -226,6 +229,7 @@ def host_of(actor: Actor) -> InlineEffectHost:
         hook_context=partial(_hook_context, actor),
         modalities=options.input_modalities,
         telemetry=actor.mount.telemetry,
+        outbound=actor.outbound,
         limits=actor.mount.limits(
             options,
             root_id=actor.id,
@@ -254,6 +258,7 @@ def _tool_context(actor: Actor, call_id: str) -> ToolContext:
         hooks=actor.hooks,
         files=actor.files,
         park=parked,
+        secrets=actor.secrets,
     )
 
 
@@ -264,5 +269,6 @@ def _hook_context(actor: Actor, **facts: Any) -> HookContext:
         session_id=actor.id,
         session=actor.handle,
         runtime=actor.mount.runtime,
+        secrets=actor.secrets,
         **facts,
     )

@@ -18,6 +18,7 @@ from lmx_core.entry import Entry
 from lmx_core.errors import StoreError
 from lmx_core.events import EntryAppended, Event
 from lmx_core.ids import UlidFactory
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.stores.base import AsyncStore
 from lmx_core.transcript.dedup import Compactor
 from lmx_core.transcript.replay import is_aside
@@ -29,10 +30,11 @@ class StoreFailed(Exception):
 
 
 class Ledger:
-    """Appends entries in order. `requests` counts provider requests and `spent` sums usage, history included (RS-3).
+    """Appends entries in order, without what `secrets` masks.
 
-    `spent` holds what tools charged, too; once it is unknown, `unpriced` is the model whose request made it so.
-    `largest_answer` is in tokens, and `answered` the weight of the conversation when the last answer had been written.
+    `requests` counts provider requests and `spent` sums usage, history included (RS-3). It holds what tools charged, too; once
+    it is unknown, `unpriced` is the model whose request made it so. `largest_answer` is in tokens, and `answered` the weight of
+    the conversation when the last answer had been written.
 
     `last_usage` is that of the last answer to the conversation as it stands, None before there is one and after a cut;
     `measured` is what the last counted request came to, which outlives a cut as a measure of bytes.
@@ -48,9 +50,11 @@ class Ledger:
         projection: Projection,
         history: Sequence[Entry] = (),
         dedup: bool = True,
+        secrets: Masker = NOTHING,
     ):
         self.session_id = session_id
         self._store, self._emit, self._clock = store, emit, clock
+        self.secrets = secrets
         self._ids = UlidFactory(after=history[-1].id if history else "")
         self._compactor = Compactor(history) if dedup else None
         self.entries: list[Entry] = []
@@ -77,6 +81,7 @@ class Ledger:
         self, type: str, payload: dict[str, Any], *, usage: dict[str, Any] | None = None, id: str | None = None
     ) -> Entry:
         """Writes one entry, then announces it. Raises StoreFailed, and then nothing was announced."""
+        payload = self.secrets.shaped(payload)
         if type == "error" and self.turned_away:
             payload = {**payload, "unbilled": True}
         entry = entries.make(

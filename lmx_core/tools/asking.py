@@ -16,6 +16,7 @@ from lmx_core.calls import Tool, ToolCall, ToolContext
 from lmx_core.edits.hunks import described
 from lmx_core.edits.text import EncodingConflict
 from lmx_core.errors import ToolError, for_log
+from lmx_core.secrets.masker import Masker
 from lmx_core.tools import plan as choices
 from lmx_core.tools.plan import Choice, Plan, Plans
 from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
@@ -47,13 +48,14 @@ async def ask(call: ToolCall, pending: Pending, tool: Tool, given: dict[str, Any
     plan = await _plan(tool, given, context)
     details = {name: value for name, value in pending.details.items() if name != "changes"}
     details |= {} if plan is None else {"changes": described(plan.files)}
-    reply: Any = await context.park(call.id, "approval", {**details, "arguments": call.arguments})
+    shown = context.secrets.shaped({**details, "arguments": call.arguments})
+    reply: Any = await context.park(call.id, "approval", shown)
     rewritten, choice = False, None
     if isinstance(reply, Rewrite) and isinstance(reply.value, Mapping):
         call, rewritten = msgspec.structs.replace(call, arguments=dict(reply.value)), True
         reply = Allow(decision=reply.decision)
     elif isinstance(reply, Allow) and choices.is_choice(reply):
-        reply, choice = _choose(plan, reply)
+        reply, choice = _choose(plan, _restored(reply, context.secrets))
     verdict = reply if isinstance(reply, (Allow, Deny)) else Deny("the request for approval got no decision")
     decision = verdict.decision or _answered(pending.decision, verdict)
     return Answer(verdict=verdict, decision=decision, call=call, rewritten=rewritten, choice=choice)
@@ -70,6 +72,15 @@ async def _plan(tool: Tool, given: dict[str, Any], context: ToolContext) -> Plan
     except Exception as error:  # noqa: BLE001 - the border of a tool call
         log.error("the tool %s could not say what it would change: %s", tool.name, for_log(error))
         return None
+
+
+def _restored(answer: Allow, secrets: Masker) -> Allow:
+    """A person's own text with what its placeholders stand for. Raises ToolError where that is not known any more."""
+    if answer.text is None:
+        return answer
+    if isinstance(answer.text, str):
+        return msgspec.structs.replace(answer, text=secrets.restore(answer.text))
+    return msgspec.structs.replace(answer, text={path: secrets.restore(text) for path, text in answer.text.items()})
 
 
 def _choose(plan: Plan | None, answer: Allow) -> tuple[Allow | Deny, Choice | None]:

@@ -19,6 +19,7 @@ from lmx_core.calls import Descriptor, Outcome, Result, Tool, ToolCall, ToolCont
 from lmx_core.clock import Deadline, deadline, steady_ms
 from lmx_core.errors import ConfigError, LmxError, ToolError, for_log
 from lmx_core.messages import Messages
+from lmx_core.secrets.masker import Masker
 from lmx_core.tasks import run_apart, run_in_thread
 from lmx_core.tools import arguments
 from lmx_core.tools.asking import ask
@@ -38,6 +39,13 @@ MAY_HAVE_HAPPENED = "Its effect may have happened, or may still happen: check be
 
 _ENDING_BYTES = 65_536
 """Over the limit of a stream, so that a tool that stops by itself can still say why."""
+
+_PARTS = ("structured_content", "content", "artifacts", "attachments", "metadata")
+
+SECRETS_NOTE = (
+    "[What begins with lmx-secret- stands for a credential that is kept from you. Write it just so where you mean the value: "
+    "it is put back in what edit, write, apply_patch and grep are given, and in commands that a person allows]"
+)
 
 Emit = Callable[[str], None]
 
@@ -90,6 +98,7 @@ async def run(
     finally:
         attempt.open = False
         attempt.over()
+    outcome = _without_secrets(outcome, context.secrets)
     return msgspec.structs.replace(
         outcome, duration_ms=steady_ms(context.clock) - begun, descriptor_digest=catalog.digest(call.name)
     )
@@ -267,29 +276,36 @@ class _Attempt:
 
     async def _stream(self, chunks: AsyncIterator[Any]) -> _Said:
         """Passes text on as it comes and keeps what fits. A `Result` at the end replaces the text if it has one."""
-        kept = HeadTail(self.context.tool_output_bytes)
+        kept, masks = HeadTail(self.context.tool_output_bytes), self.context.secrets.stream()
         result: Result | None = None
+
+        def keep(text: str) -> None:
+            kept.add(text)
+            self.emit(text)
+
         try:
             async for chunk in chunks:
                 if isinstance(chunk, str):
-                    kept.add(chunk)
-                    self.emit(clean(chunk))
+                    keep(masks.feed(clean(chunk)))
                     if kept.total > MAX_STREAM_BYTES + _ENDING_BYTES:
                         text = f"{kept.text()}\n[stopped after {MAX_STREAM_BYTES:,} bytes of output]"
                         return _Said(text, kept.total)
                 elif isinstance(chunk, Result):
                     result = chunk
                 elif isinstance(chunk, ToolError):
+                    keep(masks.end())
                     return _broken_off(kept, chunk)
                 elif isinstance(chunk, Exception):
                     raise chunk
                 else:
                     raise TypeError(f"a tool yielded {type(chunk).__name__}")
         except ToolError as error:
+            keep(masks.end())
             return _broken_off(kept, error)
         finally:
             if hasattr(chunks, "aclose"):
                 await chunks.aclose()
+        keep(masks.end())
         if result is None:
             return _Said(kept.text(), kept.total)
         text = result.model_text or kept.text()
@@ -311,8 +327,8 @@ class _Attempt:
         return self._given_up(msgspec.structs.replace(descriptor, runtime=ended), "crashed", text)
 
     async def _finish(self, said: _Said) -> Outcome:
-        limit = self.context.tool_output_bytes
-        text, result = bound(said.text, limit), said.result
+        limit, secrets = self.context.tool_output_bytes, self.context.secrets
+        text, result = bound(secrets.mask(said.text), limit), said.result
         if not text.strip():
             how = "returned nothing" if said.outcome == "ok" else "failed without saying why"
             text = f"The tool {self.call.name} {how}."
@@ -323,7 +339,8 @@ class _Attempt:
         outcome = self.ended(said.outcome, text, result=result, output_bytes=said.total)
         feedback = await self._feedback(outcome)
         if feedback:
-            outcome = msgspec.structs.replace(outcome, text=f"{text}\n[hook]\n{bound(feedback, limit)}")
+            said_by_hooks = bound(secrets.mask(feedback), limit)
+            outcome = msgspec.structs.replace(outcome, text=f"{text}\n[hook]\n{said_by_hooks}")
         return outcome
 
     async def _feedback(self, outcome: Outcome) -> str | None:
@@ -332,6 +349,21 @@ class _Attempt:
         except Exception as error:  # noqa: BLE001 - the border of a hook: the call has run, its result stands
             log.warning("an after_tool_call hook failed with %s", type(error).__name__)
             return None
+
+
+def _without_secrets(outcome: Outcome, secrets: Masker) -> Outcome:
+    """The outcome as it may be told: nothing of it holds a credential. The first placeholder is explained."""
+    if not secrets.active:
+        return outcome
+    text, result = secrets.mask(outcome.text), outcome.result
+    if not secrets.explained and secrets.named(text):
+        secrets.explained = True
+        text = f"{text}\n{SECRETS_NOTE}"
+    if result is not None:
+        parts = {part: secrets.shaped(value) for part in _PARTS if (value := getattr(result, part)) is not None}
+        result = msgspec.structs.replace(result, **parts)
+    arguments, decision = secrets.shaped(outcome.arguments), secrets.shaped(outcome.decision)
+    return msgspec.structs.replace(outcome, text=text, result=result, arguments=arguments, decision=decision)
 
 
 async def _call(tool: Tool, given: dict[str, Any], context: ToolContext) -> Any:

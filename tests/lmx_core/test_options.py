@@ -24,6 +24,7 @@ from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, Options, layered, validate
 from lmx_core.prompt import default
 from lmx_core.providers.admission import ProviderLimiter
+from lmx_core.secrets.policy import Secrets
 from lmx_core.session.setup.settings import settle
 from lmx_core.turn.guard import StandardGuard
 
@@ -80,6 +81,7 @@ GOOD: dict[str, list[Any]] = {
     "messages": [Messages(), Polite()],
     "guard": [StandardGuard()],
     "environment": [Machine()],
+    "secrets": [None, Secrets({"A_TOKEN": "t0ken-of-a"})],
     "provider_retry": [False, {}, {"max_attempts": 1, "base_delay_ms": 0, "after_output": False}, {"classify": print}],
     "fallback_models": [[], ["openai:gpt-5"], ("a:b", "c:d")],
     "provider_limiter": [None, ProviderLimiter()],
@@ -133,6 +135,7 @@ BAD: dict[str, list[Any]] = {
     "messages": [Messages, {}, Mistyped()],
     "guard": [Undecided(), StandardGuard, None, 7],
     "environment": [None, Machine, object()],
+    "secrets": [{"A": "b"}, Secrets, "all"],
     "provider_limiter": [ProviderLimiter, {}, 8, object()],
     "provider_limit_key": [[], {}, ([],)],
     "provider_retry": [True, None, [], {"attempts": 3}, {"max_attempts": 0}, {"after_output": 1}, {"classify": 7}],
@@ -212,6 +215,7 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "approval_timeout_ms": 300_000,
         "hooks": [],
         "environment": None,
+        "secrets": None,
         "provider_retry": {},
         "provider_limiter": UNSET,
         "provider_limit_key": None,

@@ -17,17 +17,18 @@ from lmx_core import testing
 ROOT = Path(__file__).parents[2]
 
 PUBLIC = """
-    Admission AdmissionRefused Allow AlreadySent AmbiguousSession Aside AssemblyError AwaitTimeout Bash BudgetExceeded
-    Busy CallbackFailed Cancelled Clock Compaction CompactionFailed ConfigError Conflict Decision DefaultProvider Deny
-    Descriptor Document DocumentTooLarge EXTENSION_API Effects Entry Environment Extension ExtensionRefused FOREVER Failure
-    Feedback Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer InvalidModel JSONLStore Lease
-    LmxError LocalEnvironment ManualClock MemoryStore Messages NothingToDo NothingToRetry Pending Policy PromptResult
-    Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime SQLiteStore Sandbox SandboxUnavailable
-    Scripted Scrub Session SessionDown SessionLocked SnapshotTimeout StandardCompaction Store StoreError
-    StoreUnsupported Subscription SystemClock Tool ToolCall ToolContext ToolError ToolSpec ToolStatus ToolsDisallowed
-    TranscriptNotFound TranscriptUnreadable UNSET UndoRefused UnknownCall UnknownEntry UnknownTask UnknownTools
-    UnsafeFork UnsupportedEffort Usage assemble default_tools diff explain fork parse_spec replay_request resume_session
-    run run_in_thread search_tools start_session
+    Admission AdmissionRefused Allow AlreadySent AmbiguousSession Aside AssemblyError AwaitTimeout Bash BraveSearch
+    BudgetExceeded Busy CallbackFailed Cancelled Clock Compaction CompactionFailed ConfigError Conflict Decision
+    DefaultProvider Deny Descriptor Document DocumentTooLarge EXTENSION_API Effects Entry Environment Extension
+    ExtensionRefused FOREVER Failure Feedback Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer
+    InvalidModel JSONLStore Lease LmxError LocalEnvironment ManualClock MemoryStore Messages NothingToDo
+    NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime
+    SQLiteStore Sandbox SandboxUnavailable Scripted Scrub SearchBackend SearchResult Secrets Session SessionDown
+    SessionLocked SnapshotTimeout StandardCompaction Store StoreError StoreUnsupported Subscription SystemClock Tool
+    ToolCall ToolContext ToolError ToolSpec ToolStatus ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET
+    UndoRefused UnknownCall UnknownEntry UnknownTask UnknownTools UnsafeFork UnsupportedEffort Usage assemble
+    default_tools diff explain fork parse_spec replay_request resume_session run run_in_thread search_tools
+    start_session
 """.split()
 
 HEAVY = "httpx2 textual typer rich pydantic litellm mcp pexpect sqlite3 anyio opentelemetry".split()

@@ -71,6 +71,7 @@ class Asking:
         except (HookDenied, HookFailed) as error:
             failure = Failure(code="hook_failed", message=str(error))
             raise forbidden(End(stop_reason="hook_failed", failure=failure), retry) from error
+        prepared = self._actor.outbound.masked(prepared)
         await self._learn_about(prepared.model)
         self._actor.room.warn(prepared)
         return prepared

@@ -91,6 +91,7 @@ def test_ex_7_names_wrappers_limits_hooks_and_changed_fields() -> None:
         "environment": "session_default",
         "guard": "session_default",
         "messages": f"{__name__}.Mine",
+        "secrets": "session_default",
     }
     assert report["hooks"] == {"before_tool_call": ["named_hook"], "stop": ["named_hook"]}
     (extension,) = report["extensions"]
