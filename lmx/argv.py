@@ -100,6 +100,16 @@ OPTIONS = (
     Option(("--sandbox",), None, _SESSION, "confine commands: see `lmx help sandbox`"),
     Option(("--no-sandbox",), None, _SESSION, "do not, whatever the configuration says"),
     Option(
+        ("--web-search",),
+        "ENGINE",
+        _SESSION,
+        "let the model search the web: brave or none; see `lmx help web`",
+        choices=("brave", "none"),
+        variable="LMX_WEB_SEARCH",
+    ),
+    Option(("--web-fetch",), None, _SESSION, "let the model read pages of the web", variable="LMX_WEB_FETCH"),
+    Option(("--no-web-fetch",), None, _SESSION, "do not, whatever the configuration says"),
+    Option(
         ("--output-format",),
         "FORMAT",
         _on("run"),
@@ -153,6 +163,7 @@ _BY_FLAG = {flag: option for option in OPTIONS for flag in option.flags}
 CONTRADICTIONS = (
     ("continue", "resume"),
     ("sandbox", "no_sandbox"),
+    ("web_fetch", "no_web_fetch"),
     ("at_turn", "at"),
     ("at_turn", "at_seq"),
     ("at", "at_seq"),

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lmx import __version__, composition
-from lmx.config import hooks, sandbox, state
+from lmx.config import hooks, sandbox, state, web
 from lmx.config import model as models
 from lmx.config.layers import Settings, home
 from lmx.exit_status import CommandError, usage
@@ -40,6 +40,7 @@ from lmx_core.extensions import (
     Continuation,
     EnvironmentContext,
     Permissions,
+    Web,
     Workspace,
     coding,
 )
@@ -79,7 +80,9 @@ class SessionFactory:
         self._told: set[str] = set()
         keys = models.keys(settings, environ)
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
-        self.secrets = [key for _, key in keys.values()]
+        self._web = web.wanted(settings, environ)
+        self.notices += self._web.notices
+        self.secrets = [*(key for _, key in keys.values()), *([self._web.key] if self._web.key else [])]
         remembered = Remembered(settings.state, cwd)
         remembered.rules()  # what is wrong with them is said at the start
         self.notices += remembered.notices
@@ -247,6 +250,8 @@ class SessionFactory:
             recipe["workspace"] = (Workspace, {"cwd": self.cwd, **how})
             if personal:
                 recipe["environment_context"] = (EnvironmentContext, {"cwd": self.cwd, "replace_only": replace_only})
+        if self._web.options is not None:
+            recipe[web.NAME] = (Web, self._web.options)
         for name in self.settings.get("disabled_extensions", []):
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}

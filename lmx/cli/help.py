@@ -116,8 +116,8 @@ would be asked is refused, the model is told, and the last line on standard erro
 permissions.non_interactive = "allow" in the configuration runs them instead.
 
 What leaves this machine: the prompt, the results of tools, the instruction files of the repository and
-your own go to the model's provider. Commands do not see variables whose name contains KEY, TOKEN,
-SECRET, PASSWORD or PASSWD."""
+your own go to the model's provider; with `lmx help web`, addresses and the words of a search to those who are asked.
+Commands do not see variables whose name contains KEY, TOKEN, SECRET, PASSWORD or PASSWD."""
 
 
 def _sandbox() -> str:
@@ -147,6 +147,29 @@ Hidden from commands and from the file tools, with lmx's own files and what `hid
 
 Outside of it are hooks, MCP servers, web tools and what lmx itself runs. Commands can write .git/config and .git/hooks of the
 working directory, which name programs that your next git command runs: look at them when you do not trust what ran."""
+
+
+def _web() -> str:
+    return """\
+web_fetch reads pages of the web, web_search asks a search engine. Neither is there unless it is switched on:
+
+  --web-fetch, --no-web-fetch   in the configuration web_fetch = true or false, or LMX_WEB_FETCH=1 or 0
+  --web-search brave|none       on where BRAVE_SEARCH_API_KEY, or the configuration, has a key; then pages are read too
+
+  web_fetch = { enabled = true, private = ["wiki.corp.example", "localhost"] }
+
+  [web_search_providers.brave]
+  api_key = "..."
+
+Only public addresses are gone to; `private` lists hosts that may lead to this machine or to your own network. HTTP_PROXY and
+its like are not used for pages: through a proxy nobody would know where the connection goes.
+
+Both ask before they run, unless the mode is full_auto or a rule allows it; each redirect to another host is asked about again:
+
+  [permissions]
+  allow = ["WebFetch(domain:docs.python.org)", "WebFetch(domain:*.rust-lang.org)", "WebSearch"]
+
+What a page says is marked as data from a stranger. A model may follow it all the same: keep commands and edits on asking."""
 
 
 def _sessions() -> str:
@@ -224,6 +247,7 @@ TOPICS: dict[str, Callable[[], str]] = {
     "models": _models,
     "permissions": _permissions,
     "sandbox": _sandbox,
+    "web": _web,
     "sessions": _sessions,
     "extensions": _extensions,
     "hooks": _hooks,

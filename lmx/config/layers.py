@@ -28,6 +28,9 @@ VARIABLES = {
     "LMX_MAX_REQUESTS": "requests in the life of a session",
     "LMX_MAX_COST_USD": "dollars a session may cost",
     "LMX_BASE_URL": "a compatible server",
+    "LMX_WEB_SEARCH": "brave or none: whether the model may search the web",
+    "LMX_WEB_FETCH": "1 or 0: whether the model may read pages; empty counts as 0",
+    "BRAVE_SEARCH_API_KEY": "the key of Brave's search; empty: the saved one is not used either",
     "LMX_LOG_LEVEL": "debug, info, notice, warning, error, critical, alert, emergency or none; set, it also logs to stderr",
     "NO_COLOR": "any value: no colours",
 }
@@ -160,6 +163,32 @@ def _variables(environ: Mapping[str, str], values: dict[str, Any], sources: dict
             values[name] = _read(name, text, variable)
             sources[name] = variable
 
+    if (text := filled(environ, "LMX_WEB_SEARCH")) is not None:
+        values["web_search"], sources["web_search"] = _engine(text, "LMX_WEB_SEARCH"), "LMX_WEB_SEARCH"
+    if "LMX_WEB_FETCH" in environ:
+        _switch_fetch(_on_or_off(environ["LMX_WEB_FETCH"], "LMX_WEB_FETCH"), "LMX_WEB_FETCH", values, sources)
+
+
+def _engine(text: str, where: str) -> str:
+    if text not in ("brave", "none"):
+        raise usage(f"{where} is one of brave, none, not {shown(text)}")
+    return text
+
+
+def _on_or_off(text: str, where: str) -> bool:
+    """A switch, which unlike every other variable is off when it is blank (cli.md 3.7)."""
+    word = text.strip().lower()
+    if word not in ("1", "true", "yes", "0", "false", "no", ""):
+        raise usage(f"{where} is one of 1, true, yes, 0, false, no, not {shown(text)}")
+    return word in ("1", "true", "yes")
+
+
+def _switch_fetch(on: bool, source: str, values: dict[str, Any], sources: dict[str, str]) -> None:
+    """Switches the reading of pages; which private hosts it may reach stays as the file says."""
+    table = values.get("web_fetch")
+    values["web_fetch"] = {**table, "enabled": on} if isinstance(table, dict) else on
+    sources["web_fetch"] = source
+
 
 def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, str]) -> None:
     for name in (
@@ -187,6 +216,10 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
         table = values.get("sandbox")
         values["sandbox"] = (table if isinstance(table, dict) else {}) | {"enabled": "sandbox" in flags}
         sources["sandbox"] = "flag"
+    if (text := flags.get("web_search")) is not None:
+        values["web_search"], sources["web_search"] = _engine(text, "--web-search"), "flag"
+    if "web_fetch" in flags or "no_web_fetch" in flags:
+        _switch_fetch("web_fetch" in flags, "flag", values, sources)
     mode = flags.get("permission_mode")
     if mode is not None:
         if mode not in (*MODES, *SYNONYMS):

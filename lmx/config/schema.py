@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from lmx.config import checks
 from lmx.exit_status import CommandError
 from lmx_core.permissions import MODES, SYNONYMS
 from lmx_core.providers.catalog import EFFORTS
@@ -253,6 +254,30 @@ KEYS = (
         "false",
         "confine commands: `lmx help sandbox`",
         '{ enabled = true, network = false, writable = ["~/build"], hidden = ["~/notes"] }',
+    ),
+    Key(
+        "web_fetch",
+        "true, false or { enabled = true or false, private = a list of hosts }",
+        checks.web_fetch,
+        "on where there is a search",
+        "let the model read pages; `private` hosts may lead to this machine or your own network: `lmx help web`",
+        "true",
+    ),
+    Key(
+        "web_search",
+        '"brave" or "none"',
+        lambda value: value in ("brave", "none"),
+        "brave where there is a key for it",
+        "let the model search the web",
+        '"brave"',
+    ),
+    Key(
+        "web_search_providers",
+        "{ brave = { api_key = text on one line, base_url = an address } }",
+        checks.search_providers,
+        "none",
+        "the key of the search engine, where BRAVE_SEARCH_API_KEY has none",
+        '{ brave = { api_key = "..." } }',
     ),
     Key(
         "permissions.mode",

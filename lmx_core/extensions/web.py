@@ -7,11 +7,13 @@ They go in as host tools: what may leave the machine is decided by whoever start
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmx_core.calls import Tool
 from lmx_core.harness.harness import Harness
-from lmx_core.web.search import SearchBackend
+
+if TYPE_CHECKING:
+    from lmx_core.web.search import SearchBackend
 
 
 class Web:

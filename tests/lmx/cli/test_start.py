@@ -58,7 +58,7 @@ MOST = {
     "lmx_core.transcript": 8,
     "lmx_core.edits": 8,
     "lmx_core.stores": 8,
-    "lmx.config": 11,
+    "lmx.config": 13,
     "lmx.words": 8,
     "lmx.cli": 7,
 }
