@@ -11,6 +11,7 @@ import gzip
 import socket
 import ssl
 import subprocess
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -198,16 +199,20 @@ async def test_another_port_of_the_same_host_is_another_server() -> None:
 async def test_wb_2_a_body_is_read_to_its_limit_while_it_streams() -> None:
     """WB-2: a server that never ends is read to 1 MiB."""
 
+    sent = list[int]()
+
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(response(b"", kind="text/plain"))
         for _ in range(1_000):
             writer.write(b"0123456789abcdef" * 4_096)
             await writer.drain()
+            sent.append(65_536)
 
     async with serving(endless) as url:
         found = await fetched(url.replace("127.0.0.1", "site.example"))
     assert isinstance(found, Page) and found.reply.cut and len(found.reply.body) == http.MAX_BODY_BYTES
+    assert sum(sent) < 30_000_000  # what it had sent, with what the system holds on the way, when nobody read any more
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
@@ -224,6 +229,17 @@ async def test_wb_2_a_bomb_unpacks_to_its_limit(encoding: str) -> None:
         found = await fetched(url)
     assert isinstance(found, Page) and found.reply.cut
     assert len(found.read.text) == http.MAX_UNPACKED_BYTES
+
+
+async def test_wb_2_a_bomb_takes_no_memory() -> None:
+    """WB-2: a block of it is unpacked piece by piece, and not first and then cut."""
+    packed = zlib.compress(b"A" * 100_000_000, 1)
+    tracemalloc.start()
+    unpacking = http._Unpacking("deflate")
+    unpacking.feed(packed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert unpacking.full and peak < 5 * http.MAX_UNPACKED_BYTES
 
 
 async def test_what_is_packed_is_unpacked_and_other_packings_are_refused() -> None:
