@@ -10,13 +10,13 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from lmx import __version__, composition
 from lmx.config import hooks, sandbox, state, web
 from lmx.config import model as models
+from lmx.config.addresses import Addresses
 from lmx.config.layers import Settings, home
-from lmx.exit_status import CommandError, usage
+from lmx.exit_status import CommandError
 from lmx.extensions import load as own_extensions
 from lmx_core import (
     FOREVER,
@@ -28,7 +28,6 @@ from lmx_core import (
     LocalEnvironment,
     Scrub,
     Session,
-    parse_spec,
     resume_session,
     start_session,
 )
@@ -91,8 +90,9 @@ class SessionFactory:
             source=_decided_by(settings.sources.get("permissions.mode", "default")),
             store=remembered,
         )
+        self.addresses = Addresses(settings)
         self.provider: Any = DefaultProvider(
-            base_url=settings.get("base_url"),
+            base_url=self.addresses,
             environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
             cost_estimate="realistic",
             **provider_options(),
@@ -145,15 +145,21 @@ class SessionFactory:
         """The models of a local Ollama that can call tools, [] where none runs."""
         try:
             async with deadline(SystemClock(), _LOOKUP_MS):
-                found: list[str] = await self.provider.available_models("ollama")
+                with self.addresses.supposing(f"{_OLLAMA}-"):
+                    found: list[str] = await self.provider.available_models("ollama")
         except TimeoutError:
             return []
         return found
 
     def check(self, model: str) -> None:
-        """Raises CommandError for what is known to be wrong with a model before anything is written, such as no key."""
-        failure = self.provider.check(model, ())
+        """Raises CommandError for what is known to be wrong with a model before anything is written, such as no key.
+
+        The first with which nothing is wrong is the one lmx starts on.
+        """
+        with self.addresses.supposing(model):
+            failure = self.provider.check(model, ())
         if failure is None:
+            self.addresses.start(model)
             known = getattr(self.provider, "model_metadata", None)  # only a provider that has a table of models knows
             models.check_effort(self.settings, model, known(model).get("reasoning_efforts") if known else None)
             return
@@ -217,21 +223,10 @@ class SessionFactory:
         named = self.settings.get("summary_model")
         return None if named is None else models.spec(named, "summary_model")
 
-    def fallback(self, model: str | None = None) -> list[str]:
-        """Whom to ask while `model` does not answer. Raises CommandError for what names no model.
-
-        And for one of another provider where a base URL is set: it would be asked there, with its own key.
-        """
+    def fallback(self) -> list[str]:
+        """Whom to ask while the model does not answer. Raises CommandError for what names no model."""
         where = "--fallback-model" if "fallback_models" in self._chosen() else "fallback_models"
-        named = [models.spec(named, where) for named in self.settings.get("fallback_models", [])]
-        if model is not None and (url := self.settings.get("base_url")):
-            ours = parse_spec(model).provider
-            if other := next((spec for spec in named if parse_spec(spec).provider != ours), None):
-                raise usage(
-                    f"{where} names {other}, and base_url would send it, with its key, to {urlsplit(url).hostname} as well; "
-                    f"leave out one of the two, or name models of {ours}"
-                )
-        return named
+        return [models.spec(named, where) for named in self.settings.get("fallback_models", [])]
 
     def _chosen(self) -> set[str]:
         """Settings that were given for this start, not for starts in general; only these change a resumed session."""
@@ -294,7 +289,7 @@ class SessionFactory:
             reasoning_effort=UNSET if asked is None else asked.level,
             harness=made.harness,
             harness_assembly=made.record,
-            fallback_models=self.fallback(model),
+            fallback_models=self.fallback(),
             cwd=self.cwd,
         )
 
@@ -327,7 +322,7 @@ class SessionFactory:
             reasoning_effort=self.settings.get("effort", UNSET),
             harness=made.harness,
             harness_assembly=made.record,
-            fallback_models=self.fallback(None if used is None else str(used)),
+            fallback_models=self.fallback(),
             cwd=self.cwd,
         )
 

@@ -91,12 +91,17 @@ def _path(value: Any) -> bool:
 
 
 def is_url(value: Any) -> bool:
-    """An http or https address with a host and without a query."""
+    """An http or https address with a host, without a query or a fragment."""
     if not isinstance(value, str) or not value.isprintable() or " " in value:
         return False
     try:
         parts = urlsplit(value)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and "?" not in value
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port or 1) > 0
+            and not {"?", "#"} & set(value)
+        )
     except ValueError:
         return False
 
@@ -137,7 +142,14 @@ KEYS = (
         "whom to ask, in this order, while the model does not answer",
         '["openai:gpt-5"]',
     ),
-    Key("base_url", URL_TAKES, is_url, "the provider's own", "a compatible server", '"http://localhost:8080/v1"'),
+    Key(
+        "base_url",
+        URL_TAKES,
+        is_url,
+        "the provider's own",
+        "another server for the provider that lmx starts on",
+        '"http://localhost:8080/v1"',
+    ),
     Key("system", "text", _text, "the shipped prompt", "the system prompt of a new session", '"..."'),
     Key("max_turns", "a whole number, at least 1", whole, "400", "model turns for one prompt", "400"),
     Key("max_requests", "a whole number, at least 1", whole, "no limit", "requests in the life of a session", "1000"),
@@ -306,6 +318,14 @@ KEYS = (
         '"deny"',
     ),
     Key("providers.*.api_key", "text on one line", _one_line, "none", "the key, where no variable has it", '"..."'),
+    Key(
+        "providers.*.base_url",
+        URL_TAKES,
+        is_url,
+        "the vendor's",
+        "another server for this provider",
+        '"https://gateway.example/v1"',
+    ),
     Key(
         "providers.*.model",
         "the name of a model",

@@ -36,7 +36,8 @@ LOCAL_IDLE_FLOOR_MS = 900_000
 class DefaultProvider:
     """Sends requests to the providers of the catalogue over their own protocols, to all others that litellm knows through it.
 
-    - `base_url`: replaces the provider's API base (GW-1); a mapping gives one a provider.
+    - `base_url`: replaces the provider's API base (GW-1); a mapping gives one a provider and is looked at for each request.
+      Text stands for every provider that is asked, so that each one's key is sent there.
     - `api_keys`: keys by provider name. When given, a missing entry is a missing key; the environment is not asked (LL-9).
     - `environ`: where key variables and `OLLAMA_HOST` are looked up; None is the process's own, at the time of the request.
     - `connect_timeout_ms`, `idle_timeout_ms`: to be connected; without a byte. On this machine at least 15 minutes (OL-2).

@@ -9,6 +9,7 @@ from typing import Any
 
 from lmx import __version__
 from lmx.assembly import SessionFactory
+from lmx.config.layers import Settings
 from lmx_core import Harness
 from lmx_core import __version__ as engine_version
 from lmx_core.providers.catalog import PROVIDERS
@@ -30,7 +31,7 @@ def of(factory: SessionFactory, harness: Harness, environ: Mapping[str, str]) ->
             **{name: _version(name) for name in _OTHERS},
             "platform": platform.platform(),
         },
-        "route": {"name": "direct", "base_url_set": settings.get("base_url") is not None},
+        "route": {"name": "direct", "base_url_set": _has_an_address(settings)},
         "credentials": {name: _credential(factory, name) for name in sorted(keyed)},
         "config": {
             "source": settings.config_source,
@@ -46,6 +47,10 @@ def of(factory: SessionFactory, harness: Harness, environ: Mapping[str, str]) ->
         "log_file": None if settings.state is None else str(settings.state / "logs" / "lmx.log"),
         "terminal": {name: name in environ for name in ("COLORTERM", "NO_COLOR", "TERM")},
     }
+
+
+def _has_an_address(settings: Settings) -> bool:
+    return any(name.rpartition(".")[2] == "base_url" for name, value in settings.values.items() if value is not None)
 
 
 def _version(package: str) -> str | None:

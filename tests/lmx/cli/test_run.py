@@ -128,12 +128,19 @@ def test_while_the_model_does_not_answer_the_next_of_the_list_is_asked(program: 
     assert sum(one["type"] == "notice" and one["text"].endswith("openai:other goes on") for one in told) == 1
 
 
-def test_a_base_url_is_never_given_the_key_of_another_provider(program: Program) -> None:
-    """A list that leads elsewhere is refused: the base URL would be asked for those models too, with their key."""
-    with serve(program, {"text": "never"}) as model:
-        done = program.ask(model, "run", "go", "--fallback-model", "anthropic:claude-sonnet-4-5")
-        assert (done.returncode, model.requests()) == (2, []) and not program.transcripts()
-    assert "anthropic:claude-sonnet-4-5" in done.stderr and "base_url" in done.stderr and "openai" in done.stderr
+def test_another_provider_takes_over_at_its_own_address_and_no_key_goes_to_anothers(program: Program) -> None:
+    """`--base-url` is that of the provider lmx starts on; the one that takes over has the address of its section."""
+    config = program.home / "two.toml"
+    with serve(program, {"text": "never", "faults": [BUSY]}) as ours, serve(program, {"text": "took over"}) as other:
+        config.write_text(f'[providers.anthropic]\nbase_url = "{other.url}"\napi_key = "sk-ant-canary"\n')
+        config.chmod(0o600)
+        flags = ["--config", str(config), "--fallback-model", "anthropic:claude-sonnet-4-5"]
+        done = program.ask(ours, "run", "go", *flags)
+        assert (done.returncode, done.stdout) == (0, "took over\n"), done.stderr
+        asked_first, asked_then = ours.requests(), other.requests()
+    (first,), (then,) = ([set(request["headers"]) for request in asked] for asked in (asked_first, asked_then))
+    assert first & {"authorization", "x-api-key"} == {"authorization"}, "OpenAI's key"
+    assert then & {"authorization", "x-api-key"} == {"x-api-key"}, "and Anthropic's"
 
 
 def test_a_list_of_models_that_names_none_is_a_usage_mistake(program: Program) -> None:

@@ -294,7 +294,9 @@ def test_a_cost_is_dollars_and_may_be_nothing(tmp_path: Path) -> None:
         assert caught.value.status == 2
 
 
-@pytest.mark.parametrize("url", ["", "x", "ftp://h", "http://", "http://h:99999", "http://a b", "http://[::1"])
+@pytest.mark.parametrize(
+    "url", ["", "x", "ftp://h", "http://", "http://h:99999", "http://a b", "http://[::1", "http://h#x"]
+)
 def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
     """C1-53, C3-4."""
     with pytest.raises(CommandError, match="--base-url"):
