@@ -36,6 +36,7 @@ _COMMANDS = {
     "request": "lmx.cli.stored",
     "fork": "lmx.cli.stored",
     "sessions": "lmx.cli.stored",
+    "search": "lmx.cli.stored",
     "undo": "lmx.cli.undo",
     "redo": "lmx.cli.undo",
     "permissions": "lmx.cli.permissions",

@@ -55,6 +55,7 @@ COMMANDS = {
         Command("undo", "[SESSION]", "put files back as they were before the last turn of a session"),
         Command("redo", "[SESSION]", "do again what the last undo took back"),
         Command("sessions", "", "list the sessions of this directory"),
+        Command("search", "WORDS...", "find the sessions in which these words stand"),
         Command("permissions", "[list | explain COMMAND]", "the rules that hold here; how a command would be judged"),
         Command("explain", "", "print as JSON what a new session would start with"),
         Command("demo", "", "a scripted model repairs a small project; needs no key"),
@@ -133,7 +134,7 @@ OPTIONS = (
     Option(
         ("--sessions-dir",),
         "PATH",
-        _on("tui run explain log request fork sessions undo redo"),
+        _on("tui run explain log request fork sessions search undo redo"),
         "where conversations are kept",
         variable="LMX_SESSIONS_DIR",
     ),
@@ -149,7 +150,9 @@ OPTIONS = (
     Option(("--at-seq",), "N", _on("fork"), "cut after the entry with this number"),
     Option(("--unsafe",), None, _on("fork"), "cut even between a tool call and its result"),
     Option(("--all",), None, _on("sessions"), "the sessions of every directory"),
-    Option(("--json",), None, _on("sessions undo redo"), "as JSON"),
+    Option(("--here",), None, _on("search"), "only the sessions of this directory"),
+    Option(("--limit",), "N", _on("search"), "show at most N sessions (20)"),
+    Option(("--json",), None, _on("sessions search undo redo"), "as JSON"),
     Option(("--list",), None, _on("undo"), "list the turns, and what each changed, instead"),
     Option(("--turns",), "N", _on("undo"), "take back the last N turns at once"),
     Option(("--preview",), None, _on("undo redo"), "only show what would be done"),
@@ -317,6 +320,8 @@ def _check_words(command: str, words: tuple[str, ...], given: list[_Given]) -> N
         raise usage(f"`lmx tui` takes no words. To ask that, write\n{_ready_lines(given, ' '.join(words))}")
     if wanted.startswith("SESSION") and not words:
         raise usage(f"`lmx {command}` needs a SESSION: an id, the beginning of one, or a name; see `lmx sessions`")
+    if command == "search" and not words:
+        raise usage("`lmx search` needs WORDS to look for; `lmx sessions` lists the sessions")
     if command == "demo" and any(g.option.key == "print" and g.value != STDIN for g in given):
         raise usage("`lmx demo` has its own prompt: write `lmx demo --print`")
     if command == "request" and len(words) == 1 and not any(g.option.key == "diff" for g in given):

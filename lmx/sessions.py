@@ -90,7 +90,7 @@ async def resolve(directory: Path, ref: str) -> str:
 
 
 def _resolve(directory: Path, ref: str) -> str:
-    ids = sorted(_files(directory))
+    ids = sorted(files(directory))
     if ref in ids:
         return ref
     found: list[str] = []
@@ -184,7 +184,7 @@ def _current(directory: Path) -> dict[str, _Known]:
     old = _load(directory)
     new = {}
     changed = False
-    for id, facts in _files(directory).items():
+    for id, facts in files(directory).items():
         known = old.get(id)
         if known is None or (known.inode, known.size, known.mtime_ns) != (
             facts.st_ino,
@@ -198,11 +198,11 @@ def _current(directory: Path) -> dict[str, _Known]:
     return new
 
 
-def _files(directory: Path) -> dict[str, os.stat_result]:
-    """The transcripts there are, by id."""
+def files(directory: Path) -> dict[str, os.stat_result]:
+    """The transcripts there are, by id. Raises StoreError where the directory cannot be read."""
     try:
-        with os.scandir(directory) as files:
-            paths = [file for file in files if file.name.endswith(".jsonl") and _ID.fullmatch(file.name[:-6])]
+        with os.scandir(directory) as there:
+            paths = [file for file in there if file.name.endswith(".jsonl") and _ID.fullmatch(file.name[:-6])]
     except FileNotFoundError:
         return {}
     except OSError as error:

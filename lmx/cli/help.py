@@ -181,6 +181,7 @@ id, its beginning (six characters or more), or the session's name.
   lmx sessions               the conversations of this directory; --all: of every directory
   lmx -c                     take up the newest of this directory; `lmx -c --print ...` without the screen
   lmx --resume SESSION       take up a certain one
+  lmx search WORDS           those in which these words stand; "in quotes": in this order; beginning*: words that begin so
   lmx log SESSION            read it; --jsonl: every entry
   lmx request --diff SESSION where the newest request stopped beginning as the one before: what a prompt cache missed
   lmx fork SESSION           copy it, or its beginning with --at-turn N, into a new session

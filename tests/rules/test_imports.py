@@ -32,7 +32,7 @@ DOORS = {
     "httpx2": ("lmx_core/providers/", "lmx_core/web/http.py"),
     "litellm": ("lmx_core/providers/litellm/worker/",),
     "xllamacpp": ("lmx_core/providers/local/child.py",),
-    "sqlite3": ("lmx_core/stores/sqlite.py",),
+    "sqlite3": ("lmx_core/stores/sqlite.py", "lmx/search/"),
     "opentelemetry": ("lmx_core/otel.py",),
 }
 

@@ -1,4 +1,4 @@
-"""`lmx log`, `request`, `fork` and `sessions`: what they have in common with the other commands (cli.md C1-79).
+"""`lmx log`, `request`, `fork`, `sessions` and `search`: what they have in common with the other commands (cli.md C1-79).
 
 They need the directory of the transcripts and nothing else, so the configuration is read only where the command line and
 the environment do not name that directory already, and it is never created.
@@ -22,6 +22,8 @@ from lmx_core.providers.catalog import names
 
 def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     cwd = layers.working_directory(line.values, environ) if _is_about_a_directory(line) else None
+    if line.command == "search":
+        return _search(line, environ, cwd)
     directory = _sessions_dir(line, environ)
     try:
         return _COMMANDS[line.command](line, directory, cwd)
@@ -31,7 +33,8 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
 
 def _is_about_a_directory(line: argv.Line) -> bool:
     """Whatever asks for a session by its name works from a directory that is gone too; a `-C` is looked at even so."""
-    return line.has("cwd") or (line.command == "sessions" and not line.has("all"))
+    here = line.has("here") or (line.command == "sessions" and not line.has("all"))
+    return here or line.has("cwd")
 
 
 def _sessions_dir(line: argv.Line, environ: Mapping[str, str]) -> Path:
@@ -80,6 +83,27 @@ def _sessions(line: argv.Line, directory: Path, cwd: Path | None) -> int:
         tty=sys.stdout.isatty(),
         say=lines.say,
     )
+
+
+def _search(line: argv.Line, environ: Mapping[str, str], cwd: Path | None) -> int:
+    """It also wants to know where its index is, which only the settings say."""
+    from lmx.cli.stored.search import search
+
+    limit = _number(line, "limit", least=1)
+    settings = layers.load(line.values, environ, names(), create=False)
+    try:
+        return search(
+            line.words,
+            sessions_dir=settings.sessions_dir,
+            state=settings.state,
+            cwd=cwd if line.has("here") else None,
+            limit=20 if limit is None else limit,
+            as_json=line.has("json"),
+            out=sys.stdout,
+            say=lines.say,
+        )
+    except LmxError as error:
+        raise failures.command_error(error, settings.sessions_dir) from error
 
 
 _COMMANDS = {"log": _log, "request": _request, "fork": _fork, "sessions": _sessions}
