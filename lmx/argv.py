@@ -101,6 +101,13 @@ OPTIONS = (
     Option(("--sandbox",), None, _SESSION, "confine commands: see `lmx help sandbox`"),
     Option(("--no-sandbox",), None, _SESSION, "do not, whatever the configuration says"),
     Option(
+        ("--secrets",),
+        "WHICH",
+        _SESSION,
+        "credentials that the model does not read: withheld (those that commands do not get), detect or off",
+        choices=("withheld", "detect", "off"),
+    ),
+    Option(
         ("--web-search",),
         "ENGINE",
         _SESSION,

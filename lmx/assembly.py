@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmx import __version__, composition
-from lmx.config import hooks, sandbox, state, web
+from lmx.config import hooks, sandbox, secrets, state, web
 from lmx.config import model as models
 from lmx.config.addresses import Addresses
 from lmx.config.layers import Settings, home
@@ -23,10 +23,8 @@ from lmx_core import (
     UNSET,
     DefaultProvider,
     Harness,
-    Inherit,
     JSONLStore,
     LocalEnvironment,
-    Scrub,
     Session,
     resume_session,
     start_session,
@@ -99,9 +97,9 @@ class SessionFactory:
         )
         self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)
-        scrub = settings.get("scrub_credentials", True)
-        self._unconfined = LocalEnvironment(
-            credentials=Scrub(allow=settings.get("credential_allowlist", [])) if scrub else Inherit(), environ=environ
+        self._unconfined = LocalEnvironment(credentials=secrets.policy(settings), environ=environ)
+        self.masked = secrets.wanted(
+            settings, environ, dict(keys.values()) | ({web.KEY_VARIABLE: self._web.key} if self._web.key else {})
         )
 
     @functools.cached_property
@@ -111,6 +109,11 @@ class SessionFactory:
         Raises CommandError (status 1) where they are to be confined and cannot be.
         """
         return sandbox.around(self._unconfined, self.settings, cwd=self.cwd, environ=self._unconfined.environ)
+
+    @functools.cached_property
+    def mask(self) -> Callable[[str], str]:
+        """Takes the credentials out of a text that is kept, such as a line of the log."""
+        return str if self.masked is None else self.masked.masker().mask
 
     def named(self) -> models.Choice | None:
         """The model of a new session as far as it can be told without asking anybody.
@@ -208,6 +211,7 @@ class SessionFactory:
         get, facts = self.settings.get, [own.facts for own in self.load()]
         return Harness.new(
             environment=self.environment,
+            secrets=self.masked,
             max_turns=get("max_turns"),
             max_requests=get("max_requests"),
             max_cost_usd=get("max_cost_usd"),

@@ -37,6 +37,8 @@ class Host(Protocol):
     rules: Rules
     first_prompt: str | None
     history_path: Path | None
+    mask: Callable[[str], str]
+    """Takes the credentials out of what is kept in the history."""
     drafts: Path | None
     checkpoints: Path | None
     tell: Callable[[str], None]

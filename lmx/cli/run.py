@@ -45,7 +45,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
         bare=line.has("bare") or line.has("system"),
         extensions=wanted(line, settings, environ),
     )
-    logs.start(settings.state, environ, factory.secrets)
+    logs.start(settings.state, environ, factory.secrets, mask=lambda text: factory.mask(text))
     output = _FORMATS[line.get("output_format") or "text"]()
     for notice in settings.notices:
         output.notice(notice)

@@ -37,7 +37,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     settings = layers.load(line.values, environ, names())
     own = wanted(line, settings, environ)
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True, extensions=own)
-    logs.start(settings.state, environ, factory.secrets, screen=True)
+    logs.start(settings.state, environ, factory.secrets, mask=lambda text: factory.mask(text), screen=True)
     factory.notices += settings.notices
     factory.named()  # a model that does not parse is told here, where run tells it too (C1-22)
     factory.load()  # so is an extension that cannot be loaded (C10-21)
@@ -78,6 +78,7 @@ class ScreenHost:
         self.sandbox = sandbox.told(factory.environment)  # one that does not work here is told before the screen opens
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
+        self.mask = factory.mask
         self.history_path = None if directory is None else directory / "history.jsonl"
         keeps = factory.settings.get("drafts", True)
         self.drafts = directory / "drafts" if directory is not None and keeps else None

@@ -212,6 +212,8 @@ def _flags(flags: Mapping[str, str], values: dict[str, Any], sources: dict[str, 
     if (text := flags.get("hooks")) is not None:
         values["hooks_file"] = text
         sources["hooks_file"] = "flag"
+    if (text := flags.get("secrets")) is not None:
+        values["secrets"], sources["secrets"] = text, "flag"
     if "sandbox" in flags or "no_sandbox" in flags:
         table = values.get("sandbox")
         values["sandbox"] = (table if isinstance(table, dict) else {}) | {"enabled": "sandbox" in flags}

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from lmx.config.layers import filled
@@ -68,23 +68,31 @@ class LogFile(logging.Handler):
 class Redacting(logging.Formatter):
     """Strikes known keys and the values of credential headers out of every line (C7-8)."""
 
-    def __init__(self, secrets: Collection[str]):
+    def __init__(self, secrets: Collection[str], mask: Callable[[str], str]):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._mask = mask
         self._secrets = tuple(secret for secret in secrets if len(secret) >= 6)
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         for secret in self._secrets:
             text = text.replace(secret, "[key]")
+        text = self._mask(text)
         return _HEADER.sub(r"\1\2[redacted]", text)
 
 
 def start(
-    state: Path | None, environ: Mapping[str, str], secrets: Collection[str] = (), *, screen: bool = False
+    state: Path | None,
+    environ: Mapping[str, str],
+    secrets: Collection[str] = (),
+    *,
+    mask: Callable[[str], str] = str,
+    screen: bool = False,
 ) -> None:
-    """Directs every logger of the process. `screen`: standard error is the terminal the screen is drawn on.
+    """Directs every logger of the process.
 
-    Raises CommandError (status 2) for an unknown `LMX_LOG_LEVEL`.
+    `mask` takes credentials out of a line; `screen` says that standard error is the terminal the screen is drawn on. Raises
+    CommandError (status 2) for an unknown `LMX_LOG_LEVEL`.
     """
     global _path
     asked = filled(environ, "LMX_LOG_LEVEL")
@@ -98,7 +106,7 @@ def start(
     root.handlers[:] = handlers or [logging.NullHandler()]
     root.setLevel(LEVELS["error" if asked is None else asked.lower()])
     for handler in handlers:
-        handler.setFormatter(Redacting(secrets))
+        handler.setFormatter(Redacting(secrets, mask))
     logging.captureWarnings(True)
 
 

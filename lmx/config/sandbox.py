@@ -20,7 +20,7 @@ from lmx_core.errors import ConfigError, SandboxUnavailable
 
 # Compiled by `re` when first used, and not by every start.
 _FILES = (
-    r"config\.(toml|json)|managed\.toml|state(\..*)?\.json|history\.jsonl|mcp-credentials\.json|index\.json|trust.*|"
+    r"config\.(toml|json)|managed\.toml|state(\..*)?\.json|history\.jsonl|mcp-credentials\.json|index\.json|secrets\.key(\..*)?|trust.*|"
     r"permissions.*|rules.*|logs|extensions|sessions|checkpoints|[0-9A-HJKMNP-TV-Z]{26}(\..*)?"
 )
 """The names of what lmx keeps."""

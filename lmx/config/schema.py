@@ -259,6 +259,15 @@ KEYS = (
         '["NPM_TOKEN"]',
     ),
     Key(
+        "secrets",
+        "one of withheld, detect, off",
+        lambda value: value in ("withheld", "detect", "off"),
+        "withheld",
+        "which credentials placeholders stand for in what the model reads: those that commands do not get, what looks like one "
+        "as well, or none",
+        '"detect"',
+    ),
+    Key(
         "sandbox",
         "true, false or { enabled = true or false, and as wanted network, localhost = true or false, writable, hidden = "
         "lists of paths that are absolute or begin with ~ }",
@@ -347,7 +356,7 @@ _ROWS = {key.name: key for key in KEYS}
 _SECTIONS = {name.split(".")[0] for name in _ROWS if "." in name}
 _TOP = {name.split(".")[0] for name in _ROWS}
 _GUARDS = frozenset(
-    "model providers base_url permissions sandbox hooks scrub_credentials credential_allowlist max_cost_usd".split()
+    "model providers base_url permissions sandbox hooks secrets scrub_credentials credential_allowlist max_cost_usd".split()
 )
 """A near miss of one of these stops the start."""
 

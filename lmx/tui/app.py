@@ -176,7 +176,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         if path is None:
             return
         try:
-            await run_in_thread(history.append, path, text)
+            await run_in_thread(history.append, path, self.host.mask(text))
         except OSError as error:
             self.host.log.warning("the history could not be written: %s", error.strerror)
 

@@ -32,10 +32,14 @@ class Forgotten(ToolError):
 
 
 class Masker:
-    """`known` are pairs of a label and a text to mask; the first label of a text counts. With `shapes` detectors look, too."""
+    """`known` are pairs of a label and a text to mask; the first label of a text counts. With `shapes` detectors look, too.
 
-    def __init__(self, known: Iterable[tuple[str, str]], key: bytes, *, shapes: bool = False):
-        self._key, self.shapes = key, shapes
+    `lasting` says that the key is that of every process which goes on with the session.
+    """
+
+    def __init__(self, known: Iterable[tuple[str, str]], key: bytes, *, shapes: bool = False, lasting: bool = True):
+        self._key, self.shapes, self._lasting = key, shapes, lasting
+        self._strangers: set[str] = set()  # placeholders that an earlier process made with a key of its own
         self.explained = False  # the model has been told what a placeholder is
         self._names: dict[str, str] = {}  # placeholders, by text
         self._texts: dict[str, str] = {}  # and the other way round
@@ -98,6 +102,11 @@ class Masker:
     def stream(self) -> Stream:
         return Stream(self)
 
+    def remember(self, said: Iterable[str]) -> None:
+        """Takes note of placeholders in what an earlier process has `said` in this session, where its key was another one."""
+        if self.active and not self._lasting:
+            self._strangers.update(one[0] for text in said for one in placeholder.PATTERN.finditer(text))
+
     # -- putting back
 
     def restore(self, text: str, each: Each | None = None) -> str:
@@ -126,7 +135,7 @@ class Masker:
         return list(dict.fromkeys(one[0] for one in found if one[0] in self._texts or self._is_ours(one)))
 
     def _is_ours(self, found: re.Match[str]) -> bool:
-        return self.active and placeholder.is_ours(self._key, found)
+        return self.active and (found[0] in self._strangers or placeholder.is_ours(self._key, found))
 
     def _may_hold(self, text: str) -> bool:
         return (self.shapes and detect.BEGINNINGS.search(text) is not None) or any(k in text for k in self._order)

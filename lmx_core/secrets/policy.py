@@ -9,17 +9,19 @@ from lmx_core.errors import ConfigError
 from lmx_core.secrets.masker import Masker
 
 _PROCESS_KEY = os.urandom(32)
+Key = bytes | Callable[[], bytes | None] | None
 
 
 class Secrets:
     """`values` are credentials by name, such as those of environment variables. Those that are no ordinary words are masked.
 
     `detect` masks what looks like a well-known credential as well: tokens of GitHub, Slack, AWS and others, JWTs, private keys.
-    `key` makes the placeholders, which are the same as long as it is. None: a random one of this process, so that a session
-    resumed by another process does not know its old placeholders. Raises ConfigError for what has another shape.
+    `key` makes the placeholders, which are the same as long as it is; it may be a function that is asked for it when a session
+    starts. None: a random one of this process, so that a session resumed by another process does not know its old placeholders.
+    Raises ConfigError for what has another shape.
     """
 
-    def __init__(self, values: Mapping[str, str] | None = None, *, detect: bool = False, key: bytes | None = None):
+    def __init__(self, values: Mapping[str, str] | None = None, *, detect: bool = False, key: Key = None):
         given = {} if values is None else values
         if not isinstance(given, Mapping) or not all(
             isinstance(name, str) and isinstance(value, str) for name, value in given.items()
@@ -27,15 +29,15 @@ class Secrets:
             raise ConfigError("Secrets(...) takes a dict of values by name, such as {'GITHUB_TOKEN': '...'}")
         if not isinstance(detect, bool):
             raise ConfigError("Secrets(detect=...) takes True or False")
-        if key is not None and (not isinstance(key, bytes) or len(key) < 16):
-            raise ConfigError("Secrets(key=...) takes at least 16 bytes, or None")
+        if key is not None and not callable(key) and (not isinstance(key, bytes) or len(key) < 16):
+            raise ConfigError("Secrets(key=...) takes at least 16 bytes, a function that returns them, or None")
         from lmx_core.secrets.values import literals  # an engine that was given nothing to keep loads nothing for it
 
         found = {name: list(literals(name, given[name])) for name in sorted(given)}
         self.names = tuple(name for name, texts in found.items() if texts)
         self.detect = detect
         self._known = _plain_first(found)
-        self._key = _PROCESS_KEY if key is None else key
+        self._key = key
 
     @classmethod
     def withheld(
@@ -45,7 +47,7 @@ class Secrets:
         *,
         also: Mapping[str, str] | None = None,
         detect: bool = False,
-        key: bytes | None = None,
+        key: Key = None,
     ) -> Secrets:
         """The values of the variables that commands are not given, and `also` others by name.
 
@@ -58,9 +60,17 @@ class Secrets:
     def __repr__(self) -> str:
         return f"Secrets({len(self.names)} names{', detect' if self.detect else ''})"
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is masked."""
+        return isinstance(other, Secrets) and (self._known, self.detect) == (other._known, other.detect)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.detect))
+
     def masker(self) -> Masker:
         """A new masker of these, for one session."""
-        return Masker(self._known, self._key, shapes=self.detect)
+        key = self._key() if callable(self._key) else self._key
+        return Masker(self._known, key or _PROCESS_KEY, shapes=self.detect, lasting=bool(key))
 
 
 def _plain_first(found: Mapping[str, list[tuple[str, str]]]) -> list[tuple[str, str]]:

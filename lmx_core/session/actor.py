@@ -112,6 +112,7 @@ class Actor:
             self._subscribers.remove,
         )
         self.secrets = NOTHING if options.secrets is None else options.secrets.masker()
+        self.secrets.remember(msgspec.json.encode(entry.payload).decode() for entry in history)
         self.outbound = Outbound(self.secrets)
         self.ledger = self._ledger(history)
         self.evidence = Evidence(self)

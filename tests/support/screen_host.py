@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class FakeHost:
         self.version, self.cwd, self.first_prompt = "0.0.0", cwd, first_prompt
         self.permission, self.rules = Handle(mode), Rules()
         self.history_path: Path | None = None
+        self.mask: Callable[[str], str] = str
         self.checkpoints: Path | None = None
         self.sandbox = ""
         self.drafts: Path | None = None

@@ -16,7 +16,7 @@ from lmx import argv, exit_status
 from lmx.assembly import SessionFactory
 from lmx.cli import opening
 from lmx.cli.explain import against, diagnostics
-from lmx.config import layers, logs, sandbox, schema
+from lmx.config import layers, logs, sandbox, schema, secrets
 from lmx.config import model as models
 from lmx.config.layers import Settings
 from lmx.exit_status import CommandError
@@ -39,7 +39,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     before = None if earlier is None else against.read(layers.path_of(earlier, environ), SCHEMA_VERSION)
     own = wanted(line, settings, environ)
     factory = SessionFactory(settings, cwd=cwd, environ=environ, interactive=True, extensions=own)
-    logs.start(settings.state, environ, factory.secrets)
+    logs.start(settings.state, environ, factory.secrets, mask=lambda text: factory.mask(text))
     report = _report(line, factory, environ)
     told = report if before is None else against.compare(before, report)
     sys.stdout.write(json.dumps(told, ensure_ascii=True, indent=2) + "\n")
@@ -74,6 +74,7 @@ def _report(line: argv.Line, factory: SessionFactory, environ: Mapping[str, str]
             "sandbox": sandbox.asked_for(settings) is not None,
             "non_interactive": settings.get("permissions.non_interactive", "deny"),
         },
+        "secrets": secrets.told(factory.masked),
         "defaults_applied": _defaults(settings, made.names),
         "diagnostics": diagnostics.of(factory, made.harness, environ),
     }

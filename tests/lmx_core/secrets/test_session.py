@@ -236,6 +236,21 @@ async def test_an_older_transcript_is_masked_when_it_is_sent_and_placeholders_ou
         assert (tmp_path / "f").read_text() == f"<{TOKEN}>\n"
 
 
+async def test_a_placeholder_of_a_process_that_had_a_key_of_its_own_is_not_written_out(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(f"{TOKEN}\n")
+
+    def own() -> Secrets:
+        return Secrets({"API_TOKEN": TOKEN}, key=b"the key of one process")
+
+    async with session([[call("read", "1", path="f")], "done"], tmp_path, secrets=own()) as (old, _):
+        await prompt(old.session, "look", 20_000)
+        (name,) = own().masker().named(results(old)[0])
+    write = [[call("write", "2", path="g", content=name)], "done"]
+    async with session(write, tmp_path, resume=old, secrets=Secrets({"API_TOKEN": TOKEN})) as (here, _):
+        await prompt(here.session, "write it", 20_000)
+        assert "does not know any more" in results(here)[-1] and not (tmp_path / "g").exists()
+
+
 async def test_a_background_command_is_masked_wherever_it_is_looked_at(tmp_path: Path) -> None:
     command = "printf s3cr3t-Val; sleep 0.2; echo ue-0123456789; printf 's3cr3t-Value-01'; sleep 60"
     async with session([[call("bash", "1", command=command, background=True)], "done"], tmp_path) as (

@@ -77,6 +77,12 @@ def test_what_commands_see_anyway_is_no_secret_and_what_is_withheld_is():
     assert Secrets.withheld(environ, Inherit().withholds, also={"D": "d0-value-of"}).names == ("D",)
 
 
+def test_two_that_mask_the_same_are_equal():
+    one, same = Secrets({"A_TOKEN": "t0ken-of-a"}), Secrets({"A_TOKEN": "t0ken-of-a", "B": "x"}, key=b"k" * 16)
+    assert one == same and hash(one) == hash(same)
+    assert one != Secrets({"A_TOKEN": "t0ken-of-b"}) and one != Secrets({"A_TOKEN": "t0ken-of-a"}, detect=True)
+
+
 def test_nothing_of_a_value_is_said_of_it():
     secrets = Secrets({"A_TOKEN": "t0ken-of-a"}, detect=True)
     assert "t0ken" not in repr(secrets) + repr(secrets.masker())
