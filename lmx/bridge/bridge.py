@@ -59,5 +59,6 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.AnswerQuestion: lambda to, e: to.surface.work(to.gate.answer(e), "answer"),
     fx.CycleMode: lambda to, e: to.gate.cycle(),
     fx.Need: lambda to, e: to.surface.work(to.menus.files() if e.kind == "files" else to.menus.offer(e.kind), "menu"),
+    fx.ReadProposal: lambda to, e: to.surface.work(to.menus.proposal(e.id, e.paths), "evidence"),
     fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),
 }

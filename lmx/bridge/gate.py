@@ -26,9 +26,13 @@ class Gate:
             self.set_mode(effect.mode)
         if effect.rule is not None:
             await self._keep(effect)
-        verdict = Allow(approved_by="person") if effect.verdict == "allow" else Deny(effect.reason or words.DENIED)
+        verdict: Allow | Deny = Deny(effect.reason or words.DENIED)
+        if effect.verdict == "allow":
+            verdict = Allow(approved_by="person", hunks=effect.hunks, text=effect.text)
         try:
             await self._shown.live().resolve_tool(effect.call_id, verdict)
+        except InvalidAnswer as error:
+            self._surface.tell(msg.AnswerRefused(effect.call_id, one_line(str(error))))
         except UnknownCall:
             self._surface.tell(msg.AnswerLost(effect.call_id))
         except LmxError as error:

@@ -51,3 +51,11 @@ class Menus:
     async def before(self, call_id: str, path: str) -> None:
         text: str | None = await run_in_thread(read_before, self._host.cwd, path)
         self._surface.tell(msg.Before(call_id, text))
+
+    async def proposal(self, id: str, paths: tuple[str, ...]) -> None:
+        """The files a call would change, for a panel that shows its hunks."""
+
+        def read() -> dict[str, str | None]:
+            return {path: read_before(self._host.cwd, path) for path in paths}
+
+        self._surface.tell(msg.ProposalRead(id, await run_in_thread(read)))

@@ -89,7 +89,8 @@ class CancelTurn(Effect, frozen=True):
 class Resolve(Effect, frozen=True, kw_only=True):
     """Answer a parked call: `verdict` allow or deny. `mode`: switch to it first. `AnswerLost` says that it came too late.
 
-    `rule`: remember it first, for `scope` (`session` or `project`) and, if `for_ms` is set, for as long.
+    `rule`: remember it first, for `scope` (`session` or `project`) and, if `for_ms` is set, for as long. `hunks` or `text`:
+    only these hunks of it, or these texts by path, are allowed.
     """
 
     call_id: str
@@ -99,6 +100,8 @@ class Resolve(Effect, frozen=True, kw_only=True):
     rule: str | None = None
     scope: str = "project"
     for_ms: int | None = None
+    hunks: tuple[int, ...] | None = None
+    text: dict[str, str] | None = None
 
 
 class AnswerQuestion(Effect, frozen=True):
@@ -132,6 +135,21 @@ class ReadBefore(Effect, frozen=True):
 
     call_id: str
     path: str
+
+
+class ReadProposal(Effect, frozen=True):
+    """A panel wants the files a call would change; answered by `ProposalRead`."""
+
+    id: str
+    paths: tuple[str, ...]
+
+
+class EditText(Effect, frozen=True):
+    """The text of a file goes to the person's editor for a panel; answered by `TextEdited`, if the editor left one."""
+
+    id: str
+    path: str
+    text: str
 
 
 class Remember(Effect, frozen=True):

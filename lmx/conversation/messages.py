@@ -60,6 +60,10 @@ class AnswerKey(Message, frozen=True):
     verdict: str
 
 
+class ChooseHunks(Message, frozen=True):
+    """Alt-H: choose among the changes of the oldest call that waits."""
+
+
 class TakeBack(Message, frozen=True):
     """Alt-Z or /unsteer."""
 
@@ -279,6 +283,21 @@ class Before(Message, frozen=True):
 
     call_id: str
     text: str | None
+
+
+class ProposalRead(Message, frozen=True):
+    """What the files hold that a call would change; None for what cannot be read."""
+
+    id: str
+    texts: dict[str, str | None]
+
+
+class TextEdited(Message, frozen=True):
+    """A file's text as the person's editor left it."""
+
+    id: str
+    path: str
+    text: str
 
 
 class Painted(Message, frozen=True):

@@ -15,7 +15,7 @@ from lmx.conversation import lines, menus
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
 from lmx.conversation.panels import frame as panels
-from lmx.conversation.panels import history, question
+from lmx.conversation.panels import history, hunks, question
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
@@ -142,6 +142,11 @@ def _answer_lost(step: Step, message: msg.AnswerLost) -> None:
     step.flash(words.ANSWER_LOST)
 
 
+def _answer_refused(step: Step, message: msg.AnswerRefused) -> None:
+    question.refused(step, message.call_id, message.sentence)
+    cards.refused(step, message.call_id, message.sentence)
+
+
 def _model_changed(step: Step, event: events.ModelChanged) -> None:
     step.set(model=one_line(event.current))
 
@@ -240,6 +245,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Older: _older,
     msg.Newer: _newer,
     msg.AnswerKey: lambda step, m: cards.answer_key(step, m.verdict),
+    msg.ChooseHunks: lambda step, m: hunks.choose(step),
     msg.TakeBack: lambda step, m: lines.take_back(step),
     msg.SelectQueued: lambda step, m: queue.select(step, m.number),
     msg.ReviseQueued: lambda step, m: queue.revise(step),
@@ -272,11 +278,13 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Rejected: lambda step, m: lines.rejected(step, m.draft, m.sentence),
     msg.Revoked: lambda step, m: lines.revoked(step, m.ok),
     msg.AnswerLost: _answer_lost,
-    msg.AnswerRefused: lambda step, m: question.refused(step, m.call_id, m.sentence),
+    msg.AnswerRefused: _answer_refused,
     msg.ModeChanged: _mode_changed,
     msg.Offered: lambda step, m: menus.offered(step, m.kind, m.rows),
     msg.Listed: lambda step, m: menus.listed(step, m.index),
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
+    msg.ProposalRead: lambda step, m: hunks.files_read(step, m.id, m.texts),
+    msg.TextEdited: lambda step, m: hunks.edited(step, m.id, m.path, m.text),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lmx import words
-from lmx.receipts.base import Generic, Receipt, Result, failed_rows
+from lmx.receipts.base import Generic, Receipt, Result, chosen, failed_rows
 from lmx.receipts.bash import Bash
 from lmx.receipts.files import Edit, Write
 from lmx.receipts.looking import Glob, Grep, Read
@@ -50,7 +50,12 @@ class Receipts:
         return self._of(call).found(call, result)
 
     def result(self, call: ToolCall, result: Result) -> tuple[Row, ...]:
-        return self._of(call).result(call, result)
+        """What a person left of a call is said before it is shown."""
+        rows = self._of(call).result(call, result)
+        if not (hunks := chosen(result)):
+            return rows
+        text = words.hunks_ran(hunks)
+        return (Row(kind="detail", text=text, gutter="  └ ", tone="notice", call_id=call.id), *rows)
 
     def failed(self, call: ToolCall, result: Result) -> tuple[Row, ...]:
         return failed_rows(call, result)

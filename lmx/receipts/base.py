@@ -54,6 +54,13 @@ class Receipt(Protocol):
         """The path of the file whose content the evidence needs, or None."""
 
 
+def chosen(result: Result) -> Mapping[str, Any]:
+    """Which hunks of the call a person accepted, refused and edited; empty where the whole of it ran (C01)."""
+    metadata = result.get("metadata")
+    hunks = metadata.get("hunks") if isinstance(metadata, Mapping) else None
+    return hunks if isinstance(hunks, Mapping) else {}
+
+
 class Generic:
     """The receipt of any tool without one of its own, and the base of those: verb, name, first text argument, output."""
 

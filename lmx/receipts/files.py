@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from lmx import words
 from lmx.receipts import diff
-from lmx.receipts.base import Generic, Result, bounded_evidence, first_line, number, text_argument
+from lmx.receipts.base import Generic, Result, bounded_evidence, chosen, first_line, number, text_argument
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall
@@ -41,7 +41,7 @@ class _FileReceipt(Generic):
         return (self.heading(call, state, words.spaced(path, self.counts(call, result)), verb=self.did(result)),)
 
     def result(self, call: ToolCall, result: Result) -> tuple[Row, ...]:
-        change = _told(call, result) or self.change(call, None)
+        change = _told(call, result) or (self.change(call, None) if not chosen(result) else None)
         return change.bounded() if change is not None else ()
 
     def did(self, result: Result) -> str | None:
@@ -111,7 +111,7 @@ class Write(_FileReceipt):
         if kind == "unchanged":
             return ()
         change = _told(call, result)
-        if kind == "overwrote":
+        if kind == "overwrote" or chosen(result):  # what a person left of it is not what the call says
             return change.bounded() if change is not None else ()
         text = text_argument(call, "content")
         return diff.numbered(text, lexer=lexer(text_argument(call, "path")), limit=WRITTEN_ROWS)

@@ -184,6 +184,18 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         command = next(c for c in COMMANDS if c.name == effect.command)
         await perform(self.bridge, command, effect, model=self.state.model)
 
+    async def edit_text(self, effect: fx.EditText) -> None:
+        """A file's text of a panel, in the person's editor."""
+        if self.outside.edit is None:
+            self.flash(words.NO_EDITOR)
+            return
+        try:
+            text = await self.outside.edit(effect.text)
+        except LmxError as error:
+            self.flash(str(error))
+        else:
+            self.tell(msg.TextEdited(effect.id, effect.path, text))
+
     async def edit_outside(self, draft: Draft) -> None:
         """The draft in the person's editor, which has the terminal meanwhile (CMP-36, TRM-7)."""
         text, why = None, words.NO_EDITOR
@@ -339,6 +351,7 @@ _MESSAGES: dict[str, msg.Message] = {
     "take_back": msg.TakeBack(),
     "approve": msg.AnswerKey("allow"),
     "deny": msg.AnswerKey("deny"),
+    "choose_hunks": msg.ChooseHunks(),
 }
 
 _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
@@ -348,6 +361,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Remove: lambda app, e: app.main.transcript.remove_block(e.key),
     fx.Clear: lambda app, e: app.main.transcript.clear(),
     fx.SetDraft: lambda app, e: app.main.composer.load(e.draft),
+    fx.EditText: lambda app, e: app.work(app.edit_text(e), "editor"),
     fx.EditOutside: lambda app, e: app.work(app.edit_outside(e.draft), "editor"),
     fx.ClearSelection: lambda app, e: app.main.transcript.clear_selection(),
     fx.Flash: lambda app, e: app.flash(e.text, e.ms),

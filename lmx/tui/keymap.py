@@ -37,6 +37,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("unstage_queued", "alt+u", ""),
     ("approve", "alt+a", ""),
     ("deny", "alt+r", ""),
+    ("choose_hunks", "alt+h", ""),
     ("undo", "ctrl+underscore", ""),
     ("redo", "alt+underscore", ""),
     ("left", "left", ""),
@@ -77,6 +78,7 @@ _TOGETHER = (
     ("Up, Alt-Up", "what was written before"),
     ("Alt-1 to Alt-9, Alt-E, Alt-U", "select, revise or drop a queued message"),
     ("Alt-A, Alt-R", "run or refuse the oldest call that waits"),
+    ("Alt-H", "choose among its changes, or edit them"),
     ("PageUp, Shift-Up, Ctrl-Home", "scroll back; Ctrl-End: to the newest row"),
     ("Ctrl-A/E/W/U/K/Y, Alt-B/F/D", "the line editing of a shell; Ctrl-_ undoes"),
 )

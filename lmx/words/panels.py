@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from lmx.words.amounts import joined
+from collections.abc import Mapping, Sequence
+
+from lmx.words.amounts import joined, plural
 
 
 def panel_more(above: int, below: int) -> str:
@@ -63,3 +65,50 @@ def noted(label: str, text: str) -> str:
 
 def other_said(text: str) -> str:
     return f"Other: {text}" if text else "Other"
+
+
+# --- hunks ---------------------------------------------------------------------------------------------------------------
+
+HUNKS_OFFER = "Alt-H chooses among the changes, or edits the text before it is written"
+NO_HUNKS = "this call shows no changes to choose among; y runs it, n refuses it"
+HUNKS_ARE_CHOSEN = "the changes are being chosen: Enter runs the chosen ones, Esc goes back to the card"
+HUNK_KEYS = ("Enter runs the chosen", "Space chooses", "e edits", "a all or none", "Esc back")
+HUNK_IS_EDITED = "the text of this file is yours now, and is written as it is"
+HUNKS_NOT_BOTH = "with a text of yours, files that are made, deleted or moved cannot be left out; choose them, or Esc"
+HUNK_NO_TEXT = "the text of this file is not known here, so it cannot be edited; Space still chooses"
+HUNK_TOO_LONG = "too long to be shown here; Ctrl-O shows the whole call"
+HUNK_UNCHANGED = "nothing was changed in the editor"
+NO_HUNK_CHOSEN = "nothing is chosen; Space chooses, or Esc and n refuses the call"
+_HUNK_KINDS = {"create": "make {path}", "delete": "delete {path}", "move": "move {path}"}
+
+
+def hunks_title(title: str, chosen: int, total: int, edited: int) -> str:
+    return joined((title, f"{chosen} of {total} changes", f"{edited} edited" if edited else ""))
+
+
+def hunk_place(kind: str, path: str, line: int) -> str:
+    return _HUNK_KINDS[kind].format(path=path) if kind in _HUNK_KINDS else f"{path}, line {line}"
+
+
+def hunk_edited(path: str) -> str:
+    return f"{path}, as you have written it"
+
+
+def hunks_ran(record: Mapping[str, object]) -> str:
+    """Which changes of a call were made: `of 3 changes: #1 and #3 as proposed, #2 left out`."""
+    told = []
+    total = 0
+    for name, said in (("accepted", "as proposed"), ("edited", "as you wrote it"), ("refused", "left out")):
+        numbers = record.get(name)
+        if isinstance(numbers, Sequence) and numbers:
+            total += len(numbers)
+            named = _listed([f"#{number}" for number in numbers])
+            told.append(f"{named} {said}")
+    elsewhere = record.get("elsewhere")
+    if isinstance(elsewhere, int) and elsewhere:
+        told.append(f"{plural(elsewhere, 'place')} more of yours")
+    return f"of {plural(total, 'change')}: {', '.join(told)}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -114,6 +114,12 @@ def leave(step: Step) -> None:
         panel.leave(step)
 
 
+def unread(step: Step) -> bool:
+    """Nobody can have read the panel that is shown yet: nothing is consent (APR-4)."""
+    painted = step.state.panel_painted
+    return painted is None or step.now < painted + GRACE_MS or not step.state.focused
+
+
 def _next(step: Step) -> None:
     waiting = step.state.waiting_panels
     if waiting:
@@ -122,10 +128,7 @@ def _next(step: Step) -> None:
 
 
 def _too_early(step: Step, panel: Panel) -> bool:
-    if panel.asked:
-        return False
-    painted = step.state.panel_painted
-    return painted is None or step.now < painted + GRACE_MS or not step.state.focused
+    return not panel.asked and unread(step)
 
 
 def _not_meant(step: Step, text: str) -> None:

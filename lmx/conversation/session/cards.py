@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
+from lmx.conversation.panels import frame
 from lmx.conversation.session import calls, phases, terms
 from lmx.conversation.session.terms import ONCE, Terms
 from lmx.conversation.state import Card, Suggestion
@@ -39,6 +40,7 @@ def show(step: Step, call: ToolCall, details: dict[str, Any]) -> None:
     known = next((card for card in step.state.cards if card.call.id == call.id), None)
     if known is not None:
         if known.call.arguments != call.arguments or (details and details != known.details):
+            frame.close(step, hunks_id(call.id))
             _redraw(step, replace(known, call=call, details=details or known.details, painted=None))
         return
     calls.announce(step, call)
@@ -94,6 +96,7 @@ def decided(step: Step, call_id: str, status: str) -> None:
     if card is None:
         return
     in_front = next(iter(_unanswered(step)), None)
+    frame.close(step, hunks_id(call_id))
     step.set(cards=tuple(other for other in step.state.cards if other is not card))
     step.do(fx.Remove(card.key))
     rest = _unanswered(step)
@@ -109,6 +112,7 @@ def withdraw(step: Step) -> None:
     """The turn ended or the session died: nothing waits any more."""
     for card in step.state.cards:
         step.do(fx.Remove(card.key))
+        frame.close(step, hunks_id(card.call.id))
     step.set(cards=())
 
 
@@ -168,10 +172,42 @@ def answer_key(step: Step, verdict: str) -> None:
     waiting = _unanswered(step)
     if not waiting:
         step.flash(words.NOTHING_TO_ANSWER)
+    elif frame.find(step, hunks_id(waiting[0].call.id)) is not None:
+        step.flash(words.HUNKS_ARE_CHOSEN)  # the whole of it is not what is being looked at
     elif not _consents(step, waiting[0], step.now, step.state.focused):
         step.flash(words.TOO_EARLY)
     else:
         _resolve(step, waiting[0], verdict, "")
+
+
+def oldest(step: Step) -> Card | None:
+    """The card that is answered next."""
+    return next(iter(_unanswered(step)), None)
+
+
+def hunks_id(call_id: str) -> str:
+    """The id of the panel in which the hunks of this call are chosen."""
+    return f"hunks:{call_id}"
+
+
+def allow_part(
+    step: Step, call_id: str, *, hunks: tuple[int, ...] | None = None, text: dict[str, str] | None = None
+) -> None:
+    """Runs a call with these of its hunks, or these texts by path, or the whole of it. Whoever asks has seen to APR-4."""
+    card = _card(step, call_id)
+    frame.close(step, hunks_id(call_id))
+    if card is None or card.answered:
+        step.flash(words.ANSWER_LOST)
+    else:
+        _resolve(step, card, "allow", "", part=(hunks, text))
+
+
+def refused(step: Step, call_id: str, sentence: str) -> None:
+    """The engine did not take an answer: the call waits on, and the card takes another."""
+    card = _card(step, call_id)
+    if card is not None:
+        _put(step, replace(card, answered=False))
+        step.note(sentence, tone="error", kind="error")
 
 
 def _read(text: str) -> tuple[str, str] | None:
@@ -194,7 +230,13 @@ def _consents(step: Step, card: Card, began: int | None, focused: bool, *, front
 
 
 def _resolve(
-    step: Step, card: Card, verdict: str, reason: str, chosen: Suggestion | None = None, terms: Terms = ONCE
+    step: Step,
+    card: Card,
+    verdict: str,
+    reason: str,
+    chosen: Suggestion | None = None,
+    terms: Terms = ONCE,
+    part: tuple[tuple[int, ...] | None, dict[str, str] | None] = (None, None),
 ) -> None:
     in_front = _unanswered(step)[0].call.id
     _put(step, replace(card, answered=True))
@@ -207,6 +249,8 @@ def _resolve(
             rule=chosen.rule if chosen else None,
             scope=terms.scope,
             for_ms=terms.for_ms,
+            hunks=part[0],
+            text=part[1],
         )
     )
     rest = _unanswered(step)
@@ -277,6 +321,8 @@ def _block(step: Step, card: Card) -> Block:
             mode=words.mode_name(one_line(suggestion.mode or "")),
         )
         rows.append(Row(kind="option", text=text, gutter="  │ ", call_id=call_id))
+    if card.details.get("changes"):
+        rows.append(Row(kind="option", text=words.HUNKS_OFFER, gutter="  │ ", call_id=call_id))
     answers = _answers(card)
     rows.append(Row(kind="detail", text=answers, gutter="  └ ", tone="question", call_id=call_id))
     return Block(key=card.key, kind="approval", rows=tuple(rows), revision=card.revision, open=True, tone="question")

@@ -178,8 +178,8 @@ def test_qst_3_the_review_lists_answers_and_goes_to_what_is_missing():
     talk.press("down", "n", "a file", "enter", "2", "tab", "7", "enter")
     assert talk.panel.reviewing
     assert talk.shown().split("\n")[1:] == [
-        "› 1  Which database?", "     → SQLite (SQLite: a file)", "  2  Why?", "     · write an answer", "  3  How many?", "     → 7",
-        "  Submit",
+        "› 1  Which database?", "     → SQLite (SQLite: a file)", "  2  Why?", "     · write an answer",
+        "  3  How many?", "     → 7", "  Submit",
     ]  # fmt: skip
     talk.press("up", "enter")
     assert talk.panel.tab == 1 and "✗ write an answer" in talk.shown() and not talk.sent
