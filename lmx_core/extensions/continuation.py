@@ -6,7 +6,7 @@ not remembered here: one extension serves many sessions, and a resumed one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lmx_core.builtin.session import plan as plans
@@ -15,7 +15,7 @@ from lmx_core.entry import Entry
 from lmx_core.errors import ExtensionRefused
 from lmx_core.harness.harness import Harness
 from lmx_core.hooks.base import HookContext
-from lmx_core.transcript.replay import stop_hook
+from lmx_core.transcript.replay import stop_hook, this_prompt
 from lmx_core.verdict import Allow, Deny
 
 MARK = "[lmx continue]"
@@ -74,18 +74,10 @@ def _number(value: Any, name: str) -> int:
     return value
 
 
-def _of_this_prompt(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """From the newest entry back to what the person said."""
-    for entry in reversed(entries):
-        if entry.type == "user" and not stop_hook(entry) and not entry.payload.get("steer"):
-            return
-        yield entry
-
-
 def _so_far(entries: Sequence[Entry], sentence: str) -> tuple[int, bool]:
     """How often this prompt was sent on with these words, and whether a tool has run since the last time."""
     count, worked = 0, False
-    for entry in _of_this_prompt(entries):
+    for entry in this_prompt(entries):
         if stop_hook(entry) and str(entry.payload.get("text", "")).startswith(sentence):
             count += 1
         elif entry.type == "tool_result" and count == 0:
@@ -95,7 +87,7 @@ def _so_far(entries: Sequence[Entry], sentence: str) -> tuple[int, bool]:
 
 def _written(entries: Sequence[Entry]) -> Plan | None:
     """The plan as this prompt has left it; None where it wrote none."""
-    for entry in _of_this_prompt(entries):
+    for entry in this_prompt(entries):
         if entry.type == "extension_state" and entry.payload.get("namespace") == plans.NAMESPACE:
             return plans.stored(entry.payload.get("value"))
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,19 @@ Hook = tuple[str, Callable[..., Any]]
 """A point and a callback, sync or async. What each is called with: docs/reference/harness.md."""
 
 
+MayRun = Callable[[str, str], Awaitable[Allow | Deny | Rewrite]]
+"""Called with a command and what it is for, in a few words that a person reads when they are asked."""
+
+
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     """What every hook is given beside its subject (HK-3). Only the fields of its own point are filled.
 
     `session` is the handle of the session. At `before_tool_call`, `approved_by` and `asked` say what earlier hooks of the
     chain wanted: an express approval, or a person's word; `can_ask` is false where no person can be reached. `retry` is
     None or `{attempt, after_request_id, category, reason, delay_ms}`, and `previous_model` where it goes to another. `aside` is
-    the kind of an aside where one is asked. `secrets` knows the placeholders that stand for credentials.
+    the kind of an aside where one is asked. `secrets` knows the placeholders that stand for credentials. At `stop`, `may_run`
+    tells whether a command of the hook's own may run: hooks, gate and where they want it a person judge the `bash` call that
+    would run it (PM-7); a Rewrite has the command to run instead.
     """
 
     cwd: Path
@@ -68,6 +74,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     stop_hook_active: bool = False
     aside: str | None = None
     secrets: Masker = NOTHING
+    may_run: MayRun | None = None
 
     @property
     def root_session_id(self) -> str | None:

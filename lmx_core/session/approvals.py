@@ -153,6 +153,11 @@ class Approvals:
             await self._record(call_id, parked.kind, "cancelled", {})
         self._remove(parked)
 
+    async def withdraw_all(self) -> None:
+        """The prompt has ended: nobody is asked anything of it any more, of a command of a hook's own neither."""
+        for call_id in list(self._parked):
+            await self.withdraw(call_id)
+
     async def lost(self, call_id: str, kind: str) -> None:
         """Closes the record of a question that a crash left open: no reader of the transcript shows it as waiting."""
         await self._record(call_id, kind, "cancelled", {"reason": "the session ended"})

@@ -22,6 +22,7 @@ from lmx_core.providers import base as providers
 from lmx_core.providers.admission import Limits, Passage
 from lmx_core.providers.base import Provider
 from lmx_core.request import Queued, Request
+from lmx_core.session.permit import may_run
 from lmx_core.session.telling import Heard, of_model, of_session, waited
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
@@ -41,6 +42,7 @@ from lmx_core.turn.effects import (
     Sleep,
     ToolAttempt,
 )
+from lmx_core.verdict import Allow, Deny, Rewrite
 
 if TYPE_CHECKING:
     from lmx_core.session.actor import Actor
@@ -270,5 +272,10 @@ def _hook_context(actor: Actor, **facts: Any) -> HookContext:
         session=actor.handle,
         runtime=actor.mount.runtime,
         secrets=actor.secrets,
+        may_run=partial(_may_run, actor) if "stop_hook_active" in facts else None,
         **facts,
     )
+
+
+async def _may_run(actor: Actor, command: str, purpose: str) -> Allow | Deny | Rewrite:
+    return await may_run(actor, _tool_context(actor, f"own-{actor.ledger.new_id()}"), command, purpose)

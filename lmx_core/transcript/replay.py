@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lmx_core.calls import ToolCall
@@ -85,6 +85,14 @@ def latest_assistant_text(entries: Sequence[Entry]) -> str:
         if entry.type == "assistant" and not entry.payload.get("partial") and not is_aside(entry):
             return text_of(entry)
     return ""
+
+
+def this_prompt(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """From the newest entry back to what the person said: of the prompt at work, what is said meanwhile is a part."""
+    for entry in reversed(entries):
+        if entry.type == "user" and not stop_hook(entry) and not entry.payload.get("steer"):
+            return
+        yield entry
 
 
 def stop_hook(entry: Entry) -> bool:

@@ -88,6 +88,7 @@ class Calls:
         if self._wave is not None:
             for call in list(self._wave.open.values()):
                 await self._answer(self._unfinished(call, session_over=session_over))
+        await self._actor.approvals.withdraw_all()
 
     def _unfinished(self, call: ToolCall, *, session_over: bool) -> Outcome:
         assert self._wave is not None
