@@ -16,11 +16,24 @@ from lmx_core.calls import Descriptor, ToolCall
 from lmx_core.edits import patch
 from lmx_core.environment.base import FileError
 
-Kind = Literal["read", "edit", "outside", "confined", "other"]
+Kind = Literal["read", "edit", "guarded", "outside", "confined", "other"]
 
 _READING = frozenset({"read", "delegated_read", "attention"})
 _FILES = frozenset({"file", "directory"})
 _MACHINE = _FILES | {"operating_system"}
+
+_START_UP = """
+    .envrc .profile .bashrc .bash_profile .bash_login .bash_logout .zshrc .zprofile .zshenv .zlogin .zlogout
+""".split()
+GUARDED = {
+    **dict.fromkeys((".git", ".gitmodules", ".gitconfig", ".githooks", ".husky"), "where git finds programs to run"),
+    **dict.fromkeys((".lmx", ".claude", ".codex", ".mcp.json"), "where an agent finds its settings, hooks and servers"),
+    **dict.fromkeys((".vscode", ".idea", ".devcontainer"), "where an editor finds programs to run"),
+    **dict.fromkeys(_START_UP, "which a shell runs when it starts"),
+    **dict.fromkeys((".ssh", ".gnupg", ".config"), "where programs find settings and keys"),
+}
+"""Files and folders that hold nothing of a project's own work: what stands in them is run, or believed, later and by others, so
+that a write there leaves the working directory, and every sandbox, in time. With the reason, in words."""
 
 Confine = Callable[[str], Path | FileError]
 """Where a path really leads: inside the working directory, or a FileError such as `outside_worktree`."""
@@ -33,8 +46,9 @@ _DOES = {
 
 
 class Act(msgspec.Struct, frozen=True):
-    """`kind`: `read` only looks, `edit` changes files in the working directory, `outside` would change some elsewhere,
-    `confined` is what a sandbox holds in, `other` is the rest. `what` says it in words that begin with the tool's name.
+    """`kind`: `read` only looks, `edit` changes files in the working directory, `guarded` some that only full_auto lets be changed
+    unasked, `outside` some elsewhere, `confined` is what a sandbox holds in, `other` is the rest. `what` says it in words that
+    begin with the tool's name.
     """
 
     kind: Kind
@@ -76,6 +90,8 @@ def _edit(call: ToolCall, descriptor: Descriptor, confine: Confine | None) -> Ac
     paths = _paths(call.arguments, ours=ours)
     if confine is None or not paths:
         return Act("confined", f"{call.name} changes files, and which ones is not known")
+    root, guarded = confine("."), None
+    above = len(root.parts) if isinstance(root, Path) else 0
     for path in paths:
         place = confine(path)
         if isinstance(place, FileError):
@@ -84,9 +100,11 @@ def _edit(call: ToolCall, descriptor: Descriptor, confine: Confine | None) -> Ac
                     "confined", f"{call.name} changes {_short(path)}, which may be outside the working directory"
                 )
             return Act("outside", f"{call.name} cannot change {_short(path)}, which is outside the working directory")
-        if ".git" in (part.lower() for part in place.parts):
-            return Act("confined", f"{call.name} changes {_short(path)}, where git finds programs to run")
-    return Act("edit", f"{call.name} changes {_short(paths[0])}")
+        parts = [part.lower() for part in place.parts]
+        why = GUARDED[".git"] if ".git" in parts else next((GUARDED[p] for p in parts[above:] if p in GUARDED), None)
+        if why is not None and guarded is None:
+            guarded = Act("guarded", f"{call.name} changes {_short(path)}, {why}")
+    return guarded or Act("edit", f"{call.name} changes {_short(paths[0])}")
 
 
 def _paths(arguments: dict[str, Any], *, ours: bool) -> list[str]:

@@ -217,10 +217,40 @@ def test_an_edit_whose_file_is_unknown_asks(project: Path, arguments: dict[str, 
     assert isinstance(decide("edit", "accept_edits", arguments=arguments, cwd=project), Pending)
 
 
-@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.git/config", ".GIT/config", "in/../.git/x"])
-def test_what_git_would_run_is_no_plain_edit(project: Path, path: str) -> None:
-    assert isinstance(decide("write", "accept_edits", arguments={"path": path}, cwd=project), Pending)
-    assert isinstance(decide("write", "full_auto", arguments={"path": path}, cwd=project), Allow)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            ".git/hooks/pre-commit",
+            "sub/.git/config",
+            ".GIT/config",
+            "in/../.git/x",
+            ".lmx/config.toml",
+            "sub/.LMX/hooks/a",
+        ),
+        *(".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".husky/pre-push", ".envrc", "sub/.bashrc"),
+        *(".ssh/authorized_keys", ".config/fish/config.fish"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["write", "edit", "own_writer"])
+def test_what_others_run_later_is_no_plain_edit_in_a_sandbox_neither(project: Path, path: str, tool: str) -> None:
+    arguments = {"path": path}
+    for mode in ("ask", "accept_edits", "auto", "ask+sandbox", "accept_edits+sandbox", "auto+sandbox"):
+        assert isinstance(decide(tool, mode, arguments=arguments, cwd=project), Pending), mode
+    assert isinstance(decide(tool, "full_auto", arguments=arguments, cwd=project), Allow)
+    assert isinstance(decide(tool, "read_only", arguments=arguments, cwd=project), Deny)
+
+
+def test_a_working_directory_inside_such_a_folder_is_worked_in(tmp_path: Path) -> None:
+    """All but `.git`: whoever works in there may well mean it, but git's own folder is never a project."""
+    for name, kind in ((".claude", Allow), (".config", Allow), (".git", Pending)):
+        (tmp_path / name / "w").mkdir(parents=True)
+        assert isinstance(decide("write", "auto", arguments={"path": "a"}, cwd=tmp_path / name / "w"), kind)
+
+
+@pytest.mark.parametrize("path", ["git/x", ".github/x", ".gitignore", "x.lmx", "config/y", ".git-x"])
+def test_names_that_only_begin_so_are_plain(project: Path, path: str) -> None:
+    assert isinstance(decide("write", "accept_edits", arguments={"path": path}, cwd=project), Allow)
 
 
 @pytest.mark.parametrize(

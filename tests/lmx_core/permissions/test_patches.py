@@ -32,8 +32,9 @@ INSIDE = "*** Update File: a\n@@\n-x\n+y"
         ([INSIDE, "*** Add File: ../new\n+x"], "outside"),
         ([INSIDE, "*** Delete File: link/f"], "outside"),
         (["*** Update File: a\n*** Move to: /etc/a"], "outside"),
-        ([INSIDE, "*** Add File: .git/hooks/pre-commit\n+x"], "confined"),
-        (["*** Update File: a\n*** Move to: sub/.GIT/config"], "confined"),
+        ([INSIDE, "*** Add File: .git/hooks/pre-commit\n+x"], "guarded"),
+        (["*** Update File: a\n*** Move to: sub/.GIT/config"], "guarded"),
+        (["*** Add File: .git/x\n+x", "*** Add File: ../new\n+x"], "outside"),
         (["no patch at all"], "confined"),
     ),
 )
