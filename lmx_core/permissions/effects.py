@@ -46,9 +46,10 @@ _DOES = {
 
 
 class Act(msgspec.Struct, frozen=True):
-    """`kind`: `read` only looks, `edit` changes files in the working directory, `guarded` some that only full_auto lets
-    be changed unasked, `outside` some elsewhere, `confined` is what a sandbox holds in, `other` is the rest. `what` says it in words that
-    begin with the tool's name.
+    """`kind`: `read` only looks, `edit` changes files in the working directory, `guarded` some there that only full_auto lets
+    be changed unasked, `outside` some elsewhere. `confined` is what a sandbox holds in, `other` is the rest.
+
+    `what` says it in words that begin with the tool's name.
     """
 
     kind: Kind
