@@ -33,13 +33,20 @@ def doubts(source: bytes, node: Node, *, newlines: bool) -> Iterator[str]:
         ):
             at = child.start_byte
         between = source[at : child.start_byte] if at <= child.start_byte else b" "
-        if child.type == "comment" and source[max(0, child.start_byte - 1) : child.start_byte] not in _BEFORE_COMMENT:
+        if child.type == "comment" and _before(source, child.start_byte) not in _BEFORE_COMMENT:
             yield f"it is not clear whether {short(text_of(child))} is a comment"
         if not blank(between, newlines=newlines) or (before is not None and _one_word(before, between, child)):
             yield f"it is not clear how {short(text_of(node))} is cut into words"
         at = max(at, child.end_byte)
     if not blank(source[at : node.end_byte]):
         yield f"the end of {short(text_of(node))} is passed over by the reader"
+
+
+def _before(source: bytes, at: int) -> bytes:
+    """The byte before a place, as bash sees it: a line that goes on in the next leaves nothing there."""
+    while source[:at].endswith(b"\\\n"):
+        at -= 2
+    return source[max(0, at - 1) : at]
 
 
 def lost_dash(source: bytes, node: Node, command: Node) -> bool:
