@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from lmx_core.permissions.book import Rules
 from lmx_core.permissions.effects import Act, act_of
 from lmx_core.permissions.modes import Handle
 from lmx_core.secrets.placeholder import named_after
+from lmx_core.tasks import run_in_thread
 from lmx_core.verdict import Allow, Decision, Deny, Pending
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ NON_INTERACTIVE: tuple[NonInteractive, ...] = ("ask", "deny", "allow")
 _NOBODY = (
     "nobody can approve it here. Asking again will not help: go on without it, and say in the end what was left undone"
 )
+
+LONG = 1_000
+"""Characters of a command, over which it is read in a thread."""
+
+T = TypeVar("T")
 
 COMMAND = Act("confined", "bash can change anything")
 """What any command would do."""
@@ -73,8 +79,12 @@ class Gate:
     async def _judged(self, call: ToolCall, act: Act, context: HookContext) -> Allow | Deny | Pending:
         mode = self._handle.mode
         rules = self._rules.more(self._handle.rules())
-        subject = _subject(call, context, rules)
-        decision = judge(mode, self._handle.source, act, context, subject, rules)
+
+        def decided() -> tuple[Subject | None, Decision]:
+            subject = _subject(call, context, rules)
+            return subject, judge(mode, self._handle.source, act, context, subject, rules)
+
+        subject, decision = await _apart(call, decided)
         given = _credentials(call, context)
         if given and decision.verdict != "deny":
             decision = _with_credentials(decision, given, context)
@@ -91,11 +101,19 @@ class Gate:
         from lmx_core.permissions.suggest import suggestions
 
         details = context.asked.details if context.asked is not None else {}
-        offered = (
-            [] if given else suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
-        )
+
+        def offer() -> list[dict[str, str]]:
+            return suggestions(subject or subject_of(call, context.tool_descriptor, context.cwd), act, mode)
+
+        offered = [] if given else await _apart(call, offer)
         permission = {"mode": mode, "reason": decision.sentence, "suggestions": offered}
         return Pending({**details, "permission": permission}, decision=decision)
+
+
+async def _apart(call: ToolCall, work: Callable[[], T]) -> T:
+    """What `work` says; of a long command in a thread, for reading 4,000 lines takes longer than the loop may be held."""
+    command = call.arguments.get("command")
+    return await run_in_thread(work) if isinstance(command, str) and len(command) > LONG else work()
 
 
 def judge(

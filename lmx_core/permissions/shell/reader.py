@@ -174,6 +174,7 @@ class Reader:
             expansions.arithmetic(self, node.children[1:-1])
             return
         self.gaps(node)
+        read_with_it = any(child.type in _SIMPLE for child in node.children)
         for child in node.children:
             if child.is_missing:
                 self.unsure.append("the command is not finished")
@@ -181,17 +182,13 @@ class Reader:
                 if child.type.strip(" \t") not in _TOKENS:
                     self.unsure.append(f"{short(text_of(child))} is not something the reader knows")
             elif child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
-                self.guarded(functools.partial(self._redirect_of, node), child)
+                if not read_with_it:
+                    self.guarded(self.lone_redirect, child)
             elif node.type == "redirected_statement" and child.type in _SIMPLE:
                 redirects, dash = _redirects(node), accounting.lost_dash(self.source, node, child)
                 self.guarded(functools.partial(self.simple, redirects=redirects, dash=dash), child)
             else:
                 self.guarded(self.statement, child)
-
-    def _redirect_of(self, statement: Node, node: Node) -> None:
-        """One that belongs to no simple command, or to one that has read it already."""
-        if not any(child.type in _SIMPLE for child in statement.children):
-            self.lone_redirect(node)
 
     def lone_redirect(self, node: Node) -> None:
         """A redirection without a simple command. Words behind it would be one, and the grammar hides it there."""

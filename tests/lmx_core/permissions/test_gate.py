@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ from lmx_core.calls import Descriptor, Effects, Identity, Policy, ToolCall, Tool
 from lmx_core.clock import SystemClock
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.errors import ConfigError, HookFailed
-from lmx_core.hooks.base import HookChain
-from lmx_core.permissions import MODES, SYNONYMS, Gate, Handle, parse_mode
+from lmx_core.hooks.base import HookChain, HookContext
+from lmx_core.permissions import MODES, SYNONYMS, Gate, Handle, parse_mode, read_rules
+from lmx_core.permissions.shell.reader import read_command
 from lmx_core.tools.base import descriptor
 from lmx_core.verdict import Allow, Deny, Pending, Rewrite
 
@@ -443,3 +446,32 @@ def test_the_shipped_tools_declare_what_the_table_says(
     shipped = {tool.name: descriptor(tool) for tool in (*default_tools(), *search_tools())}
     monkeypatch.setitem(globals(), "TOOLS", shipped)
     assert LETTER[type(decide(name, mode))] == letter
+
+
+async def _longest_hold(work: Any) -> float:
+    """Seconds that the loop was held at most while `work` was done."""
+    longest, over = 0.0, asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        while not over.is_set():
+            before = time.perf_counter()
+            await asyncio.sleep(0)
+            longest = max(longest, time.perf_counter() - before)
+
+    watching = asyncio.ensure_future(watch())
+    await work
+    over.set()
+    await watching
+    return longest
+
+
+@pytest.mark.parametrize("piece", ["a b c\n", ">f ", ")"], ids=["lines", "redirections", "no syntax"])
+def test_a_long_command_is_judged_beside_the_loop(piece: str) -> None:
+    """SE-5: whatever it takes; read on the loop, one of 4,000 lines would hold up everybody."""
+    gate = Gate(Handle("ask"), rules=read_rules({"allow": ["Bash(a:*)"], "deny": ["Bash(rm:*)"]}))
+    command = piece * (3_900 // len(re.findall(r"[\n>)]", piece)))
+    context = HookContext(cwd=Path("/w"), environment=LocalEnvironment(), tool_descriptor=TOOLS["bash"])
+    call = ToolCall(id="c", name="bash", arguments={"command": command})
+    read_command("a")  # the grammar is loaded
+    assert asyncio.run(_longest_hold(gate(call, context))) < 0.25
