@@ -26,7 +26,7 @@ def coding(model: str, provider: Provider, interactive: bool = False) -> dict[st
     """
     small = model_metadata(provider, model).get("small", False)
     first: dict[str, Spec] = {"small_model": SmallModel} if small else {"search": Search}
-    recipe = first | {"apply_patch": (ApplyPatch, {"model": model})}
+    recipe = first | {"apply_patch": ApplyPatch}
     if not small:
         recipe |= {"planning": Planning} | ({"interactive": Interactive} if interactive else {})
     return recipe

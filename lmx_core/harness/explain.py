@@ -17,6 +17,7 @@ from lmx_core.harness.harness import Harness
 from lmx_core.harness.provenance import dotted_name
 from lmx_core.hooks.base import HookChain
 from lmx_core.options import UNSET
+from lmx_core.tools import profile as profiles
 from lmx_core.tools.base import descriptor
 
 SCHEMA_VERSION = 1
@@ -43,20 +44,27 @@ LIMITS = (
 STRATEGIES = ("compaction", "environment", "guard", "messages", "secrets")
 
 
-def explain(harness: Harness, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def explain(
+    harness: Harness, overrides: Mapping[str, Any] | None = None, *, model: str | None = None
+) -> dict[str, Any]:
     """A JSON-shaped report, version 1; `overrides` are the options a host will set by keyword, which win.
 
-    Keys: `schema_version`, `tools` (name, origin, wrappers from the outside in, enabled, reason; as they would be sent),
+    With `model` the tools are told as that one has them (`tool_exchanges`).
+
+    Keys: `schema_version`, `tools` (name, origin, wrappers from the outside in, enabled, reason, which is `profile` or
+    `disabled`; as they would be sent),
     `collisions` (names of two tools: such a session refuses to start), `settings` (the limits; None is one that was lifted),
     `strategies` (import paths), `hooks` (names by point), `extensions` (name, module, digest, options, changed_fields),
     `host_overrides` (names). Equal for equal input.
     """
     overrides = overrides or {}
     options = harness.session_options() | {name: value for name, value in overrides.items() if value is not UNSET}
-    tools = _tools(options)
+    disabled = options.get("disabled_tools") or ()
+    tools = _tools(options, disabled, model)
+    profile = profiles.profile(options.get("tool_profile"))
     return {
         "schema_version": SCHEMA_VERSION,
-        "tools": [_tool(tool, options.get("disabled_tools") or ()) for tool in tools],
+        "tools": [_tool(tool, disabled, profile) for tool in tools],
         "collisions": _collisions(tools),
         "settings": {name: _limit(options.get(name, UNSET)) for name in LIMITS},
         "strategies": {name: _strategy(options.get(name)) for name in STRATEGIES},
@@ -78,24 +86,34 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[
     }
 
 
-def _tools(options: Mapping[str, Any]) -> list[Tool]:
+def _tools(options: Mapping[str, Any], disabled: Sequence[str], model: str | None) -> list[Tool]:
     chosen = options.get("tools")
     if chosen is None:
         from lmx_core.builtin import default_tools  # the built-in tools load only for who asks for them
 
         chosen = default_tools()
+    if model is not None:
+        exchanges = [each for each in options.get("tool_exchanges") or () if each.tool.name not in disabled]
+        chosen = profiles.exchanged(chosen, exchanges, model)
     return [*chosen, *(options.get("host_tools") or ())]
 
 
-def _tool(tool: Tool, disabled: Sequence[str]) -> dict[str, Any]:
-    off = tool.name in disabled
+def _tool(tool: Tool, disabled: Sequence[str], profile: profiles.ToolProfile | None) -> dict[str, Any]:
+    reason = "profile" if _is_refused(tool, profile) else "disabled" if tool.name in disabled else None
     return {
         "name": tool.name,
         "origin": _origin(tool),
         "wrappers": _wrappers(tool),
-        "enabled": not off,
-        "reason": "disabled" if off else None,
+        "enabled": reason is None,
+        "reason": reason,
     }
+
+
+def _is_refused(tool: Tool, profile: profiles.ToolProfile | None) -> bool:
+    try:
+        return profile is not None and profile.refuses(descriptor(tool)) is not None
+    except ConfigError:  # what is no tool is told as such; the session itself will refuse to start
+        return False
 
 
 def _origin(tool: Tool) -> str:

@@ -19,6 +19,7 @@ from lmx_core.messages import Messages
 from lmx_core.options import OPTIONS, UNSET, UnsetType, refuse_unknown
 from lmx_core.request import Request
 from lmx_core.secrets.policy import Secrets
+from lmx_core.tools.profile import ToolExchange, ToolProfile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Harness:
     tools: Sequence[Tool] | None = None
     host_tools: Sequence[Tool] | None = None
     disabled_tools: Sequence[str] | None = None
+    tool_profile: ToolProfile | Mapping[str, Any] | None = None
+    tool_exchanges: Sequence[ToolExchange] | None = None
     tool_timeout_ms: int | None = None
     tool_output_bytes: int | None = None
     approval_timeout_ms: float | None = None
@@ -131,6 +134,10 @@ class Harness:
     def append_host_tools(self, tools: Sequence[Tool]) -> Harness:
         """These tools behind the others; a transcript never records or restores them."""
         return self._append("host_tools", tools)
+
+    def append_exchanges(self, exchanges: Sequence[ToolExchange]) -> Harness:
+        """These behind the present ones: on models that fit, a tool stands where the session has another."""
+        return self._append("tool_exchanges", exchanges)
 
     def append_hooks(self, hooks: Sequence[Hook]) -> Harness:
         """These hooks behind the present ones, so that what a host denies stays denied first."""

@@ -19,6 +19,7 @@ from lmx_core.context.stubs import Stubs
 from lmx_core.entry import json_shaped, valid_text
 from lmx_core.ids import SESSION_ID_TAKES, is_session_id
 from lmx_core.providers.admission import is_admission
+from lmx_core.tools.profile import ToolExchange
 from lmx_core.turn.retry import Policy
 
 Check = Callable[[Any], str | None]
@@ -228,6 +229,13 @@ def stubbing(value: Any) -> str | None:
 
 
 MODALITIES = {"text": None, "image": "image", "document": "document", "pdf": "document"}
+
+
+def exchanges(value: Any) -> str | None:
+    right = _is_list(value) and all(isinstance(one, ToolExchange) for one in value)
+    if right and all(_is_tool(one.tool) and _is_tool(one.by) for one in value):
+        return None
+    return "must be a list of ToolExchange(tool=, by=, models=), of tools"
 
 
 def modalities(value: Any) -> str | None:

@@ -86,11 +86,16 @@ def layered(
 
     `recorded` is the payload of the newest `session` entry, of which only the restored rows of the table are looked at
     (PR-2, PR-3). Generation parameters given now are merged over the restored ones (PR-6). Raises ConfigError for a
-    recorded tool that the registry does not know (PR-5).
+    recorded tool that the registry does not know (PR-5), and for a session that had a tool profile where none is given (PR-4).
     """
     given = {**harness, **{name: value for name, value in keywords.items() if value is not UNSET}}
     if recorded is None:
         return given
+    if recorded.get("tool_profile") is not None and given.get("tool_profile") is None:
+        raise ConfigError(
+            "this session was worked on under a tool profile, which no transcript can bring back: pass tool_profile= again "
+            "(tool_profile={} to go on without)"
+        )
     restored = {name: recorded[name] for name, row in OPTIONS.items() if row.restored and name in recorded}
     kept = restored.get("params")
     restored["params"] = (

@@ -26,6 +26,8 @@ from lmx_core.hooks import base as hooks
 from lmx_core.options import checks
 from lmx_core.request import Request
 from lmx_core.secrets.policy import Secrets
+from lmx_core.tools import profile as profiles
+from lmx_core.tools.profile import ToolExchange, ToolProfile
 from lmx_core.turn.guard import Guard, StandardGuard
 
 
@@ -45,6 +47,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[Tool] | None
     host_tools: list[Tool]
     disabled_tools: list[str]
+    tool_profile: ToolProfile | None
+    tool_exchanges: list[ToolExchange]
     tool_registry: dict[str, Tool]
     tool_timeout_ms: int
     tool_output_bytes: int
@@ -180,6 +184,8 @@ OPTIONS: Mapping[str, Option] = {
         Option(name="tools", check=checks.tools, default=_nothing, harness=True, restored=True, adopt=list),
         Option(name="host_tools", check=checks.tools, default=list, harness=True, adopt=list),
         Option(name="disabled_tools", check=checks.names, default=list, harness=True, restored=True, adopt=list),
+        Option(name="tool_profile", check=profiles.problem, default=_nothing, harness=True, adopt=profiles.profile),
+        Option(name="tool_exchanges", check=checks.exchanges, default=list, harness=True, adopt=list),
         Option(name="tool_registry", check=checks.registry, default=dict, adopt=dict),
         Option(
             name="tool_timeout_ms", check=checks.positive("milliseconds"), default=_constant(3_600_000), harness=True

@@ -283,6 +283,12 @@ class Actor:
         while not self._inbox.empty():
             await self.serve()
 
+    def use(self, settings: Settings) -> None:
+        """Another model is asked from here on, with the tools as it has them."""
+        self.settings = settings
+        self.room.forget_model()
+        self.remount()
+
     def remount(self) -> None:
         """What comes from here on is carried out with the provider and the tools that are in force now."""
         self._host = inline.host_of(self)
@@ -290,7 +296,9 @@ class Actor:
     def work(self, run_id: str) -> Work:
         """The effects of a run, in the context of whoever is asking for it now, if anybody is."""
         context = None if self._asked is None else self._asked.context
-        return Work(self._host, self._inbox, self._in_flight, session_id=self.id, run_id=run_id, context=context)
+        return Work(
+            lambda: self._host, self._inbox, self._in_flight, session_id=self.id, run_id=run_id, context=context
+        )
 
     # -- what it is asked
 
@@ -389,6 +397,7 @@ class Actor:
             request=request,
             sent=self.ledger.projection.account(request.entries),
             catalog=self.settings.inventory,
+            profile=self.settings.profile,
             evidence=self.settings.options.evidence,
             projection=msgspec.to_builtins(self.rules),
             retry=None if retry is None else retry.note,

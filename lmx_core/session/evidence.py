@@ -97,6 +97,7 @@ class Evidence:
             correlations=options.correlation_ids,
             identity={"session_id": self._actor.id, "run_id": run_id},
             evidence=options.evidence,
+            profile=self._actor.settings.profile,
         )
 
     async def finish(self, run_id: str, first_seq: int, end: End) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lmx_core import events
 from lmx_core.clock import steady_ms
 from lmx_core.errors import Failure
@@ -51,7 +49,7 @@ class Fallback:
         for model in self.models:
             if model in failed:
                 continue
-            wrong = providers.check(self._actor.provider, model, self._actor.settings.specs)
+            wrong = providers.check(self._actor.provider, model, self._actor.settings.using(model).specs)
             if wrong is None:
                 yield model
             else:
@@ -68,7 +66,6 @@ class Fallback:
 
     def _use(self, model: str, *, reason: str, message: str = "") -> None:
         actor, previous = self._actor, self._actor.settings.model
-        actor.settings = msgspec.structs.replace(actor.settings, model=model)
-        actor.room.forget_model()
+        actor.use(actor.settings.using(model))
         actor.ledger.forget_measure()
         actor.emit(events.ModelFallback(previous=previous, current=model, reason=reason, message=message))

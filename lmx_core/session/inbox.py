@@ -92,13 +92,14 @@ Inbox = asyncio.Queue[Ask | Report]
 class Work:
     """The effects of one run, numbered from 1 (EFF-1) and given up together.
 
-    `in_flight` is the session's: it holds every task that has not ended, also of runs that are over. Effects are started in
-    `context`, that of whoever asked for the run: what a host keeps in context variables reaches its tools and its provider.
+    `host` is asked for each: what is in force changes with the model. `in_flight` is the session's: it holds every task that
+    has not ended, also of runs that are over. Effects are started in `context`, that of whoever asked for the run: what a host
+    keeps in context variables reaches its tools and its provider.
     """
 
     def __init__(
         self,
-        host: EffectHost,
+        host: Callable[[], EffectHost],
         inbox: Inbox,
         in_flight: set[Ticket],
         *,
@@ -143,7 +144,7 @@ class Work:
         def done(outcome: EffectOutcome) -> None:
             self.report(ticket, outcome, over=True)
 
-        ticket.running = self.context.run(self._host.start, key, effect, heard, done)
+        ticket.running = self.context.run(self._host().start, key, effect, heard, done)
         return ticket
 
     def report(self, ticket: Ticket, outcome: EffectOutcome, *, over: bool = False) -> None:

@@ -135,11 +135,13 @@ def request_payload(
     kind: str = "turn",
     closing: str | None = None,
     unbilled: bool = False,
+    profile: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The payload of a `request` entry.
 
     `kind` is `turn` or the name of what else asks a model, whose `closing` words end the conversation. `projection` holds the
-    rules by which old results and files were left out. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool.
+    rules by which old results and files were left out. `catalog` has one `{"enabled", "disabled_reason", "descriptor"}` a tool;
+    `profile` is the tool profile that it was narrowed by, as evidence.
     `evidence` `full` keeps prompt text and schemas, anything less keeps their digests. `sha256` covers the rest.
     `snapshot` names the harness snapshot that is in force (EX-6). `unbilled`: the request before this one was turned away.
     """
@@ -158,7 +160,8 @@ def request_payload(
         "projection": None if projection is None else dict(projection),
         "versions": {"lmx": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
-    payload |= _whole(request, tools, catalog) if evidence == "full" else _digests(request, tools, catalog)
+    told = catalog_record(catalog, "full" if evidence == "full" else "digests", profile)
+    payload |= _whole(request, tools, told) if evidence == "full" else _digests(request, tools, told)
     if closing is not None and evidence == "full":
         payload["closing"] = closing
     if snapshot is not None:
@@ -170,28 +173,34 @@ def request_payload(
     return payload | {"sha256": digest(payload)}
 
 
-def _whole(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _whole(request: Request, tools: list[Any], catalog: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "system": request.system,
         "tools": tools,
-        "catalog": catalog_record(catalog, "full"),
+        "catalog": catalog,
         "output_schema": request.output_schema,
     }
 
 
-def _digests(request: Request, tools: list[Any], catalog: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _digests(request: Request, tools: list[Any], catalog: Mapping[str, Any]) -> dict[str, Any]:
     schema = request.output_schema
     return {
         "tools": [{"name": tool["name"], "sha256": digest(tool)} for tool in tools],
-        "catalog": catalog_record(catalog, "digests"),
+        "catalog": catalog,
         "output_schema_sha256": None if schema is None else digest(schema),
     }
 
 
-def catalog_record(catalog: Sequence[Mapping[str, Any]], evidence: str) -> dict[str, Any]:
-    """A catalog as records keep it: one value wherever it stands, so that it is written out once a file (DD-1)."""
+def catalog_record(
+    catalog: Sequence[Mapping[str, Any]], evidence: str, profile: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A catalog as records keep it, with the tool profile it was narrowed by (PF-2).
+
+    One value wherever it stands, so that it is written out once a file (DD-1).
+    """
     text = msgspec.json.encode(catalog, order="sorted")
-    sizes = {"profile": None, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+    narrowed = None if profile is None else dict(profile)
+    sizes = {"profile": narrowed, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
     return sizes | {"tools": [dict(tool) for tool in catalog]} if evidence == "full" else sizes
 
 

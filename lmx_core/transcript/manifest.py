@@ -47,6 +47,7 @@ def harness_snapshot(
     correlations: Mapping[str, Any],
     identity: Mapping[str, Any],
     evidence: str,
+    profile: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The payload of a `harness_snapshot` entry.
 
@@ -67,7 +68,7 @@ def harness_snapshot(
         "params": recordable(request.params),
         "system_sha256": text_digest(request.system),
         "output_schema_sha256": None if request.output_schema is None else digest(request.output_schema),
-        "tools": catalog_record(catalog, evidence),
+        "tools": catalog_record(catalog, evidence, profile),
         **recordable(settings),
         "harness_context": recordable(context),
         "extensions": recordable(applied),

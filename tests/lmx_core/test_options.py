@@ -26,6 +26,7 @@ from lmx_core.prompt import default
 from lmx_core.providers.admission import ProviderLimiter
 from lmx_core.secrets.policy import Secrets
 from lmx_core.session.setup.settings import settle
+from lmx_core.tools.profile import ToolExchange, ToolProfile
 from lmx_core.turn.guard import StandardGuard
 
 
@@ -73,6 +74,14 @@ GOOD: dict[str, list[Any]] = {
     "tools": [[], [Echo()], (Echo(),)],
     "host_tools": [[], [Echo()]],
     "disabled_tools": [[], ["bash"], ("bash",)],
+    "tool_profile": [
+        None,
+        {},
+        ToolProfile(),
+        {"allow": ["echo"], "shared": True},
+        {"enabled_by": {"echo": "the host"}},
+    ],
+    "tool_exchanges": [[], [ToolExchange(tool=Echo(), by=Echo(), models=("m*",))]],
     "tool_registry": [{}, {"echo": Echo()}],
     "tool_timeout_ms": [1, 10**9],
     "tool_output_bytes": [1, 500],
@@ -127,6 +136,22 @@ BAD: dict[str, list[Any]] = {
     "tools": [None, Echo(), "bash", [7], [Echo], [{"name": "x"}]],
     "host_tools": [None, [7], [Echo]],
     "disabled_tools": ["bash", [7], None],
+    "tool_profile": [
+        7,
+        "all",
+        {"allows": "all"},
+        {"allow": "some"},
+        {"allow": ["a", 7]},
+        {"allow": [""]},
+        {"id": ""},
+        {"id": "x" * 201},
+        {"id": "a\nb"},
+        {"shared": 1},
+        {"human_channel": None},
+        {"enabled_by": ["echo"]},
+        {"enabled_by": {"echo": 7}},
+    ],
+    "tool_exchanges": [None, "edit", [("edit", "apply_patch")], [ToolExchange(tool="edit", by=Echo(), models=())]],
     "tool_registry": [[], {"echo": 7}, {7: Echo()}],
     "tool_timeout_ms": [0, -1, 1.5, True, "5", None, FOREVER],
     "tool_output_bytes": [0, True, None],
@@ -209,6 +234,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         "tools": None,
         "host_tools": [],
         "disabled_tools": [],
+        "tool_profile": None,
+        "tool_exchanges": [],
         "tool_registry": {},
         "tool_timeout_ms": 3_600_000,
         "tool_output_bytes": 120_000,

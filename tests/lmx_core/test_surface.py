@@ -25,7 +25,8 @@ PUBLIC = """
     NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime
     SQLiteStore Sandbox SandboxUnavailable Scripted Scrub SearchBackend SearchResult Secrets Session SessionDown
     SessionLocked SnapshotTimeout StandardCompaction Store StoreError StoreUnsupported Subscription SystemClock Tool
-    ToolCall ToolContext ToolError ToolSpec ToolStatus ToolsDisallowed TranscriptNotFound TranscriptUnreadable UNSET
+    ToolCall ToolContext ToolError ToolExchange ToolProfile ToolSpec ToolStatus ToolsDisallowed TranscriptNotFound
+    TranscriptUnreadable UNSET
     UndoRefused UnknownCall UnknownEntry UnknownTask UnknownTools UnsafeFork UnsupportedEffort Usage assemble
     default_tools diff explain fork parse_spec replay_request resume_session run run_in_thread search_tools
     start_session

@@ -60,7 +60,7 @@ def _report(line: argv.Line, factory: SessionFactory, environ: Mapping[str, str]
     else:
         model, source = asyncio.run(_chosen(factory))
     made = factory.compose(model, recorded)
-    report = explain(made.harness, _overrides(settings, model, resumed=recorded is not None))
+    report = explain(made.harness, _overrides(settings, model, resumed=recorded is not None), model=model)
     for extension, name in zip(report["extensions"], made.names, strict=True):
         extension["name"] = name  # as disabled_extensions knows it
     return {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 async def set_model(actor: Actor, model: str) -> None:
     """Raises Busy, or InvalidModel when the provider knows that it cannot serve it."""
     _at_rest(actor)
-    if (failure := providers.check(actor.provider, model, actor.settings.specs)) is not None:
+    if (failure := providers.check(actor.provider, model, actor.settings.using(model).specs)) is not None:
         raise InvalidModel(failure.message)
     await _use_model(actor, model)
 
@@ -37,7 +37,7 @@ async def set_provider(actor: Actor, provider: Provider, models: Sequence[str]) 
     _at_rest(actor)
     reasons: list[str] = []
     for model in models:
-        failure = providers.check(provider, model, actor.settings.specs)
+        failure = providers.check(provider, model, actor.settings.using(model).specs)
         if failure is None:
             break
         reasons.append(failure.message)
@@ -57,10 +57,14 @@ async def _use_model(actor: Actor, model: str) -> None:
     actor.fallback.forget()
     if model == previous == actor.settings.chosen:
         return
-    actor.settings = msgspec.structs.replace(actor.settings, model=model, chosen=model)
-    actor.room.forget_model()
+    had = actor.settings.catalog.names
+    actor.use(actor.settings.using(model, chosen=model))
     await actor.record_settings()
+    if (has := actor.settings.catalog.names) != had:
+        await actor.ledger.append("system", {"text": actor.messages.tools_changed(has)})
     actor.emit(events.ModelChanged(previous=previous, current=model))
+    if has != had:
+        actor.emit(events.ToolsChanged(previous=had, current=has))
 
 
 async def set_reasoning_effort(actor: Actor, effort: str | None) -> None:
@@ -92,8 +96,10 @@ async def set_tools(actor: Actor, tools: Sequence[Tool]) -> None:
 
 
 async def enable_tools(actor: Actor, names: Iterable[str]) -> None:
-    """Offers tools of the session again. Raises Busy, UnknownTools, ToolsDisallowed."""
+    """Offers tools of the session again. Raises Busy, UnknownTools, ToolsDisallowed: the profile's no stays one (PF-2)."""
     named = _known(actor, names)
+    if refused := [(name, why) for name in named if (why := actor.settings.refusal(name)) is not None]:
+        raise ToolsDisallowed(refused)
     withheld = actor.settings.options.disabled_tools
     await _change_access(actor, "enabled", [n for n in named if n in withheld], [n for n in withheld if n not in named])
 

@@ -22,6 +22,7 @@ from lmx_core.request import Request, ToolSpec
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
 from lmx_core.tools.catalog import Catalog
+from lmx_core.tools.profile import WHY, ToolExchange, exchanged
 from lmx_core.transcript.audit import recordable
 
 
@@ -58,8 +59,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """One session's configuration. While it lives only `changes.py` replaces it, between prompts.
 
     `chosen` is the person's model, and recorded; `model` the one in use, which is another while that does not answer.
-    `tools` are the local ones, `everything` those of the host as well, `catalog` the ones in force. `specs` is what a model
-    sees of them, `inventory` what a request record says of them, the withheld ones too (AU-1); both are made once a change.
+    `tools` are the local ones as they were given, `everything` those that the model in use has in their places and the host's
+    as well, `catalog` the ones in force. `specs` is what a model sees of them, `inventory` what a request record says of them,
+    the withheld ones too (AU-1); both are made once a change.
     """
 
     options: Options
@@ -85,7 +87,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "params": recordable(options.params),
             "reasoning_effort": options.reasoning_effort,
             "cwd": str(options.cwd),
-            "tool_profile": None,
+            "tool_profile": self.profile,
             **assembly,
         }
 
@@ -100,16 +102,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The same where the tools of these names are withheld."""
         return self._settled_anew(msgspec.structs.replace(self.options, disabled_tools=list(names)))
 
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """The tool profile as it is told of (PF-2)."""
+        profile = self.options.tool_profile
+        return None if profile is None else profile.record()
+
+    def using(self, model: str, *, chosen: str | None = None) -> Settings:
+        """The same on another model, with the tools as that one has them; `chosen` where a person chose it."""
+        settled = settle(self.options, model)
+        return msgspec.structs.replace(settled, chosen=chosen or self.chosen, environment=self.environment)
+
+    def refusal(self, tool: str | Descriptor) -> str | None:
+        """Why the tool profile leaves a tool out, in words; None where it does not."""
+        described = self.everything.descriptor(tool) if isinstance(tool, str) else tool
+        profile = self.options.tool_profile
+        why = None if profile is None or described is None else profile.refuses(described)
+        return None if why is None else WHY[why]
+
     def _settled_anew(self, options: Options) -> Settings:
-        return msgspec.structs.replace(settle(options, self.chosen), model=self.model, environment=self.environment)
+        settled = settle(options, self.model)
+        return msgspec.structs.replace(settled, chosen=self.chosen, environment=self.environment)
 
 
 def settle(options: Options, model: str) -> Settings:
     """The configuration that `options` describe. Raises ConfigError for an invalid catalog (TO-4)."""
     tools = tuple(default_tools() if options.tools is None else options.tools)
-    everything = Catalog([*tools, *options.host_tools])
-    withheld = set(options.disabled_tools)
-    catalog = Catalog([tool for tool in everything.tools if tool.name not in withheld])
+    everything = Catalog([*exchanged(tools, _exchanges(options), model), *options.host_tools])
+    left_out = _left_out(everything, options)
+    catalog = Catalog([tool for tool in everything.tools if tool.name not in left_out])
     return Settings(
         options=options,
         model=model,
@@ -118,16 +139,32 @@ def settle(options: Options, model: str) -> Settings:
         everything=everything,
         catalog=catalog,
         specs=catalog.specs(),
-        inventory=[_entry(everything.descriptor(name), disabled=name in withheld) for name in everything.names],
+        inventory=[_entry(everything.descriptor(name), left_out.get(name)) for name in everything.names],
         environment=options.environment or LocalEnvironment(),
     )
 
 
-def _entry(descriptor: Descriptor | None, *, disabled: bool) -> dict[str, Any]:
+def _exchanges(options: Options) -> list[ToolExchange]:
+    """Those that are in force. Nothing comes for a tool that is withheld: it would bring back what was taken away."""
+    return [each for each in options.tool_exchanges if each.tool.name not in options.disabled_tools]
+
+
+def _left_out(everything: Catalog, options: Options) -> dict[str, str]:
+    """Why a tool is not offered, by its name. What the profile refuses is told first: nobody can enable that."""
+    reasons: dict[str, str] = dict.fromkeys(options.disabled_tools, "disabled_tools")
+    for name in everything.names:
+        described = everything.descriptor(name)
+        assert described is not None  # it was asked for by a name of the catalog
+        if options.tool_profile is not None and (why := options.tool_profile.refuses(described)) is not None:
+            reasons[name] = f"tool_profile: {why}"
+    return reasons
+
+
+def _entry(descriptor: Descriptor | None, left_out: str | None) -> dict[str, Any]:
     assert descriptor is not None  # it was asked for by a name of the catalog
     return {
-        "enabled": not disabled,
-        "disabled_reason": "disabled_tools" if disabled else None,
+        "enabled": left_out is None,
+        "disabled_reason": left_out,
         "descriptor": descriptor.to_dict(),
     }
 

@@ -39,7 +39,7 @@ def status(settings: Settings, provider: Provider) -> list[ToolStatus]:
         ToolStatus(
             name=tool.name,
             source=str(descriptor(tool).origin["type"]),
-            allowed=refusal(provider, settings.model, _spec(tool)) is None,
+            allowed=settings.refusal(tool.name) is None and refusal(provider, settings.model, _spec(tool)) is None,
             enabled=settings.catalog.get(tool.name) is not None,
         )
         for tool in settings.everything.tools
@@ -51,6 +51,8 @@ def decision(settings: Settings, provider: Provider, tool: Tool | str) -> Decisi
     found = settings.everything.get(tool) if isinstance(tool, str) else tool
     if found is None:
         raise UnknownTools([str(tool)])
+    if (why := settings.refusal(descriptor(found))) is not None:
+        return Decision(verdict="deny", sentence=why, rule="tool_profile", source="host")
     if (why := refusal(provider, settings.model, _spec(found))) is not None:
         return Decision(verdict="deny", sentence=why, source="provider")
     if found.name in settings.options.disabled_tools:

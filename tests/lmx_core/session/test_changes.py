@@ -14,13 +14,14 @@ from lmx_core import (
     InvalidModel,
     Messages,
     Scripted,
+    ToolExchange,
     ToolsDisallowed,
     UnknownTools,
     events,
 )
 from lmx_core.builtin import REGISTRY
 from lmx_core.errors import UnsupportedEffort
-from lmx_core.providers.scripted import complete, tool_call, tool_calls
+from lmx_core.providers.scripted import complete, http_error, tool_call, tool_calls
 from lmx_core.testing import assert_valid_transcript, collect, prompt
 from lmx_core.testing.kit import settle
 
@@ -71,6 +72,58 @@ def named(sent: Any) -> list[str]:
 
 
 # -- tools
+
+EDIT, PATCH = Named("edit"), Named("patch")
+TAUGHT = ToolExchange(tool=EDIT, by=PATCH, models=("taught*",))
+
+
+async def test_a_model_has_the_tool_it_was_taught_also_when_it_is_chosen_later():
+    """The model is told, hosts are told, requests and records say what was offered; nothing is left of the other."""
+    script = [complete("one"), tool_call("patch", id="p"), complete("two"), complete("three")]
+    async with world(script, tools=[EDIT, Echo()], tool_exchanges=[TAUGHT]) as w:
+        told = w.session.subscribe()
+        await prompt(w.session, "first")
+        await w.session.set_model("scripted:taught-2")
+        await prompt(w.session, "second")
+        await w.session.set_model("scripted:m")
+        await prompt(w.session, "third")
+        assert [named(sent) for sent in w.provider.requests] == [
+            ["edit", "echo"],
+            *[["patch", "echo"]] * 2,
+            ["edit", "echo"],
+        ]
+        assert [result["output"] for result in w.of("tool_result")] == ["patch ran"]
+        changes = [event for event in told.get_nowait_all() if isinstance(event, events.ToolsChanged)]
+        assert [(e.previous[0], e.current[0]) for e in changes] == [("edit", "patch"), ("patch", "edit")]
+        assert [note["text"] for note in w.of("system")] == [
+            Messages().tools_changed(["patch", "echo"]),
+            Messages().tools_changed(["edit", "echo"]),
+        ]
+        assert_valid_transcript(w.entries)
+
+
+async def test_a_tool_that_somebody_wrapped_or_withheld_is_not_gone_round():
+    async with world([], tools=[Named("edit")], tool_exchanges=[TAUGHT], model="scripted:taught") as w:
+        assert (await w.session.catalog()).names == ["edit"]
+    async with world([], tools=[EDIT], disabled_tools=["edit"], tool_exchanges=[TAUGHT], model="scripted:taught") as w:
+        assert (await w.session.catalog()).names == []
+    async with world([], tools=[EDIT, PATCH], tool_exchanges=[TAUGHT], model="scripted:taught") as w:
+        assert (await w.session.catalog()).names == ["edit", "patch"], "the host gave both"
+
+
+async def test_a_fallback_is_asked_with_the_tools_it_was_taught():
+    """In the middle of a prompt; the next begins with the first choice and its tools again."""
+    busy = http_error(429, {"retry-after": "3600"})
+    script = [busy, tool_call("patch", id="p"), complete("one")]
+    async with world(script, tools=[EDIT], tool_exchanges=[TAUGHT], fallback_models=["scripted:taught"]) as w:
+        assert (await prompt(w.session, "go")).stop_reason == "stop"
+        assert [(sent.model, *named(sent)) for sent in w.provider.requests] == [
+            ("scripted:m", "edit"),
+            *[("scripted:taught", "patch")] * 2,
+        ]
+        assert [result["output"] for result in w.of("tool_result")] == ["patch ran"]
+        catalogs = [[tool["descriptor"]["identity"]["name"] for tool in r["catalog"]["tools"]] for r in w.of("request")]
+        assert catalogs == [["edit"], ["patch"], ["patch"]]
 
 
 async def test_met_19_set_tools_replaces_the_local_tools_and_says_so_to_everybody():

@@ -29,7 +29,7 @@ class Host:
 
 def work() -> tuple[Host, asyncio.Queue, set, Work]:
     host, inbox, in_flight = Host(), asyncio.Queue(), set()
-    return host, inbox, in_flight, Work(host, inbox, in_flight, session_id="s", run_id="r")
+    return host, inbox, in_flight, Work(lambda: host, inbox, in_flight, session_id="s", run_id="r")
 
 
 def settle(inbox: asyncio.Queue) -> None:
@@ -66,7 +66,7 @@ async def test_se_1_the_first_report_of_a_piece_of_work_is_its_outcome():
 
 async def test_work_is_given_up_a_run_at_a_time():
     host, inbox, in_flight, mine = work()
-    other = Work(host, inbox, in_flight, session_id="s", run_id="other")
+    other = Work(lambda: host, inbox, in_flight, session_id="s", run_id="other")
     ours, theirs = mine.start(Sleep(1)), other.start(Sleep(1))
     mine.abandon()
     assert (ours.awaited, theirs.awaited) == (False, True)
