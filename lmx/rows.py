@@ -36,6 +36,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     `gutter` (a glyph, a tree line, a line number) is drawn as it is before the text; further and wrapped lines are indented
     by its width; it is left out of copies (SEL-2). `lexer` is a Pygments name. `call_id` ties the row to its call.
+    `short` is said instead where the view is narrow; empty: the row is left out there.
     """
 
     kind: str
@@ -44,3 +45,4 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     gutter: str = ""
     lexer: str | None = None
     call_id: str | None = None
+    short: str | None = None

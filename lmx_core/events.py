@@ -72,10 +72,14 @@ class ToolDelta(Event, frozen=True, kw_only=True):
 
 
 class ToolApproval(Event, frozen=True, kw_only=True):
-    """A hook parked the call. `call` has `id`, `name`, `arguments` and what the hook said, such as `permission`."""
+    """A hook parked the call. `call` has `id`, `name`, `arguments` and what the hook said, such as `permission`.
+
+    `timeout_ms`: how long it waits for an answer, None for as long as it takes.
+    """
 
     type: ClassVar[str] = "tool_approval"
     call: dict[str, Any]
+    timeout_ms: int | None = None
 
 
 class Question(Event, frozen=True, kw_only=True):

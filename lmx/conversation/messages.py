@@ -306,6 +306,10 @@ class Painted(Message, frozen=True):
     call_ids: tuple[str, ...]
 
 
+class Ticked(Message, frozen=True):
+    """Time goes on while something counts down."""
+
+
 class OutOfSight(Message, frozen=True):
     """Not a row of these cards is on the screen any more: the person has scrolled away from them."""
 

@@ -157,6 +157,11 @@ def _tool_called(step: Step, event: events.ToolCalled) -> None:
     phases.refresh(step)
 
 
+def _approval(step: Step, event: events.ToolApproval) -> None:
+    entries.approval_event(step, event.call)
+    cards.waits(step, event.call["id"], event.timeout_ms)
+
+
 def _window_unknown(step: Step, event: events.ContextWindowUnknown) -> None:
     _once(step, f"window:{event.model}", words.window_unknown(one_line(event.model), event.fallback))
 
@@ -219,7 +224,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.ToolCalled: _tool_called,
     events.ToolDelta: lambda step, e: calls.output(step, e.call_id, e.text),
     events.Question: lambda step, e: question.asks(step, e.call_id, e.kind, e.payload),
-    events.ToolApproval: lambda step, e: entries.approval_event(step, e.call),
+    events.ToolApproval: _approval,
     events.ContextPosition: turns.position,
     events.ContextWindowUnknown: _window_unknown,
     events.ContextWindowSmall: _window_small,
@@ -285,7 +290,12 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.ProposalRead: lambda step, m: hunks.files_read(step, m.id, m.texts),
     msg.TextEdited: lambda step, m: hunks.edited(step, m.id, m.path, m.text),
+    msg.ChangesRead: lambda step, m: diff.read(step, m.changes),
+    msg.PatchRead: lambda step, m: diff.patch_read(step, m.change, m.patch),
+    msg.SessionsListed: lambda step, m: picker.listed(step, m.sessions, all_of_them=m.all_of_them),
+    msg.SessionsFound: lambda step, m: picker.found(step, m.query, m.sessions, m.notice, all_of_them=m.all_of_them),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
+    msg.Ticked: lambda step, m: cards.ticked(step),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),

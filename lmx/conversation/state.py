@@ -84,7 +84,10 @@ class Suggestion(Struct, frozen=True, kw_only=True):
 
 
 class Card(Struct, frozen=True, kw_only=True):
-    """A parked call. `painted`: when its evidence was last drawn; `front`: since when it is the oldest (APR-4)."""
+    """A parked call. `painted`: when its evidence was last drawn; `front`: since when it is the oldest (APR-4).
+
+    `until`: when nobody's answer is taken for one, in a session that does not wait for ever; `left` are the seconds last drawn.
+    """
 
     call: ToolCall
     key: str
@@ -95,6 +98,8 @@ class Card(Struct, frozen=True, kw_only=True):
     painted: int | None = None
     front: int | None = None
     answered: bool = False
+    until: int | None = None
+    left: int | None = None
     revision: int = 0
 
 
@@ -192,7 +197,7 @@ class State(Struct, frozen=True, kw_only=True):
     (`began_focused`). `stash` holds drafts that something cleared, newest last; `held` is a message sent before there was a
     session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
     performed; `kept` says that what is not sent is kept on disk for the next sitting. `settled` are the calls of the wave
-    whose questions are over.
+    whose questions are over; `all_asked` those that `/approve all` has listed and would run.
     """
 
     life: str = "starting"
@@ -213,6 +218,7 @@ class State(Struct, frozen=True, kw_only=True):
     explored: dict[str, Explored] = {}
     open_group: str | None = None
     cards: tuple[Card, ...] = ()
+    all_asked: frozenset[str] = frozenset()
     settled: frozenset[str] = frozenset()
     steer: Steer | None = None
 
@@ -250,6 +256,11 @@ class State(Struct, frozen=True, kw_only=True):
     @property
     def busy(self) -> bool:
         return self.turn is not None
+
+    @property
+    def counts_down(self) -> bool:
+        """Does anything on the screen say how much time is left?"""
+        return any(card.until is not None for card in self.cards)
 
     @property
     def unsent(self) -> tuple[Draft, ...]:

@@ -285,6 +285,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def _tick(self) -> None:
         if constants.TEXTUAL_ANIMATIONS != "none":
             self.main.live.frame += 1
+        if self.state.counts_down:
+            self.tell(msg.Ticked())
         self.main.draw_activity(self.state, self._now())
 
     def call_back(self, text: str) -> None:

@@ -15,6 +15,9 @@ QUEUE_ROWS = 3
 TRANSCRIPT_ROWS = 3
 """Rows the transcript keeps before the frame around it is given up."""
 
+CARD_ROWS = 8
+"""Rows it keeps while a call waits for an answer: what is asked stands in it."""
+
 PANEL_KEEPS_FROM = 16
 """Rows of the terminal from which a panel leaves the transcript as many as that."""
 
@@ -34,11 +37,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
 
 
-def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows: int = 0, queue_rows: int = 0) -> Plan:
+def plan(
+    width: int,
+    height: int,
+    *,
+    draft_rows: int,
+    live_rows: int,
+    panel_rows: int = 0,
+    queue_rows: int = 0,
+    asking: bool = False,
+) -> Plan:
     """The plan for a terminal of `width` by `height`, a draft of so many rows, and a live row or none.
 
     `panel_rows`: a panel stands in the composer's place and wants so many rows, its border included. `queue_rows`: so many
-    messages are queued; their previews are the first to go.
+    messages are queued; their previews are the first to go. `asking`: a card waits in the transcript, which then keeps the rows
+    that it needs before anything around it.
     """
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return Plan(too_small=True)
@@ -50,13 +63,14 @@ def plan(width: int, height: int, *, draft_rows: int, live_rows: int, panel_rows
     rows = min(wanted, max(most, 1) if panel_rows else max(most - 1, 1))
     composer = rows + frame
     left = height - 1 - composer
-    live = min(live_rows, max(left - 1, 0))
+    least = CARD_ROWS if asking else TRANSCRIPT_ROWS
+    live = min(live_rows, max(left - (least if asking else 1), 0))
     left -= live
-    lower = 1 if left - 1 >= TRANSCRIPT_ROWS else 0
-    upper = 1 if left - lower - 1 >= TRANSCRIPT_ROWS else 0
-    header = 1 if left - lower - upper - 1 >= TRANSCRIPT_ROWS else 0
+    lower = 1 if left - 1 >= least else 0
+    upper = 1 if left - lower - 1 >= least else 0
+    header = 1 if left - lower - upper - 1 >= least else 0
     left -= lower + upper + header
-    queue = min(queue_rows, QUEUE_ROWS, max(left - TRANSCRIPT_ROWS, 0))
+    queue = min(queue_rows, QUEUE_ROWS, max(left - least, 0))
     return Plan(
         header=header,
         upper=upper,

@@ -103,6 +103,9 @@ ANSWERS_WITH_RULE = (
     "y run once · a run and remember the rule (a session, a 2h, a RULE of yours) · n [why] refuse · Alt-A / Alt-R"
 )
 ANSWERS_WITH_SUGGESTION = "y run once · a run and switch · n [why] refuse · Alt-A / Alt-R without touching the draft"
+ANSWERS_SHORT = "y run · n refuse"
 WAITING_OF = "{position} of {total} waiting · id {id}"
+WAITING_OF_SHORT = "{position} of {total}"
+WAITS_FOR = "refused as unanswered in {time}"
 APPROVE_ALL = "these calls would run; /approve all again runs them:"
 MODE_SUGGESTION = "run it and switch to {mode} mode"

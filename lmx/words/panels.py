@@ -70,6 +70,7 @@ def other_said(text: str) -> str:
 # --- hunks ---------------------------------------------------------------------------------------------------------------
 
 HUNKS_OFFER = "Alt-H chooses among the changes, or edits the text before it is written"
+HUNKS_OFFER_SHORT = "Alt-H parts"
 NO_HUNKS = "this call shows no changes to choose among; y runs it, n refuses it"
 HUNKS_ARE_CHOSEN = "the changes are being chosen: Enter runs the chosen ones, Esc goes back to the card"
 HUNK_KEYS = ("Enter runs the chosen", "Space chooses", "e edits", "a all or none", "Esc back")

@@ -109,7 +109,8 @@ class Approvals:
         if self._timeout_ms != FOREVER:
             parked.timer = self._clock.call_later(self._timeout_ms, lambda: self._post(lambda: self._expire(parked)))
         asks = Question(call_id=call.id, kind=kind, payload=payload)
-        self._emit(ToolApproval(call=payload) if kind == APPROVAL else asks)
+        wait = None if self._timeout_ms == FOREVER else int(self._timeout_ms)
+        self._emit(ToolApproval(call=payload, timeout_ms=wait) if kind == APPROVAL else asks)
         self._attention({"state": "waiting", "call_id": call.id, "kind": kind})
         return answer
 

@@ -14,21 +14,16 @@ from msgspec.structs import replace
 
 from lmx import words
 from lmx.conversation import effects as fx
-from lmx.conversation.blocks import Block
 from lmx.conversation.panels import frame
-from lmx.conversation.session import calls, phases, terms
+from lmx.conversation.session import calls, card_block, phases, terms
 from lmx.conversation.session.terms import ONCE, Terms
 from lmx.conversation.state import Card, Suggestion
 from lmx.conversation.step import Step
-from lmx.rows import Row
-from lmx.sanitize import one_line, visible
+from lmx.sanitize import one_line
 from lmx_core import ToolCall
 
 GRACE_MS = 500
 """How long a card must have been on the screen before anything can answer it."""
-
-QUESTION_CHARACTERS = 60
-"""What a question quotes of its call: all of it stands under it."""
 
 _YES = frozenset({"y", "yes", "allow"})
 _REFUSAL = re.compile(r"(n|no|deny)[,.:;]?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -45,11 +40,13 @@ def show(step: Step, call: ToolCall, details: dict[str, Any]) -> None:
         return
     calls.announce(step, call)
     calls.change(step, call.id, state="parked")
-    card = Card(call=call, key=step.key("approval"), since=step.now, details=details, suggestions=_suggested(details))
+    card = Card(
+        call=call, key=step.key("approval"), since=step.now, details=details, suggestions=card_block.suggested(details)
+    )
     if not step.state.cards:
         card = replace(card, front=step.now)
     step.set(cards=(*step.state.cards, card))
-    step.append(_block(step, card), keeps_group=True)
+    step.append(card_block.block(step, card), keeps_group=True)
     _renumber(step, but=card.key)
     step.do(fx.Watch((call.id,)))
     step.do(
@@ -70,7 +67,7 @@ def before(step: Step, call_id: str, text: str | None) -> None:
     changed = replace(card, before=text)
     whole = step.receipts.whole_evidence(card.call, text)
     step.do(fx.Keep(id=f"card:{call_id}", title=step.receipts.title(card.call), text=whole))
-    if _block(step, changed).rows != _block(step, card).rows:
+    if card_block.block(step, changed).rows != card_block.block(step, card).rows:
         _redraw(step, replace(changed, painted=None))
     else:
         _put(step, changed)
@@ -88,6 +85,21 @@ def out_of_sight(step: Step, call_ids: tuple[str, ...]) -> None:
         if card.call.id in call_ids:
             _put(step, replace(card, painted=None))
     step.do(fx.Watch(call_ids))
+
+
+def waits(step: Step, call_id: str, timeout_ms: int | None) -> None:
+    """The session does not wait for ever: the card counts down from here on."""
+    card = _card(step, call_id)
+    if card is not None and timeout_ms is not None and card.until is None:
+        _redraw(step, replace(card, until=step.now + timeout_ms, left=timeout_ms // 1_000))
+
+
+def ticked(step: Step) -> None:
+    """A session that does not wait for ever: how long it still does is drawn by the second (APR-7)."""
+    for card in step.state.cards:
+        left = max(0, card.until - step.now) // 1_000 if card.until is not None else None
+        if left != card.left:
+            _redraw(step, replace(card, left=left))
 
 
 def decided(step: Step, call_id: str, status: str) -> None:
@@ -160,11 +172,22 @@ def decide(step: Step, verdict: str, which: str, reason: str, began: int | None,
     if not all(_consents(step, card, began, focused, front=card is waiting[0]) for card in chosen):
         step.flash(words.TOO_EARLY)
         return
-    if which == "all" and verdict == "allow":
-        titles = "\n".join(f"  {step.receipts.title(card.call)}" for card in chosen)
-        step.note(f"{words.APPROVED_ALL}\n{titles}", tone="muted")
+    if which == "all" and verdict == "allow" and not _listed(step, chosen):
+        return
     for card in chosen:
         _resolve(step, card, verdict, reason)
+
+
+def _listed(step: Step, chosen: list[Card]) -> bool:
+    """Lists what `/approve all` would run. It asks once more where one of them is such that no rule is offered for it: what
+    a person is never asked to allow by rule is what destroys most (APR-6)."""
+    ids = frozenset(card.call.id for card in chosen)
+    destroys = len(chosen) > 1 and any(not card.suggestions for card in chosen)
+    sure = not destroys or step.state.all_asked == ids
+    titles = "\n".join(f"  {step.receipts.title(card.call)}" for card in chosen)
+    step.note(f"{words.APPROVED_ALL if sure else words.APPROVE_ALL}\n{titles}", tone="muted" if sure else "warn")
+    step.set(all_asked=frozenset() if sure else ids)
+    return sure
 
 
 def answer_key(step: Step, verdict: str) -> None:
@@ -273,7 +296,7 @@ def _put(step: Step, card: Card) -> None:
 def _redraw(step: Step, card: Card) -> None:
     card = replace(card, revision=card.revision + 1)
     _put(step, card)
-    step.replace(_block(step, card))
+    step.replace(card_block.block(step, card))
     if card.painted is None:
         step.do(fx.Watch((card.call.id,)))
 
@@ -283,64 +306,3 @@ def _renumber(step: Step, but: str = "") -> None:
     for card in step.state.cards:
         if card.key != but:
             _redraw(step, card)
-
-
-def _suggested(details: dict[str, Any]) -> tuple[Suggestion, ...]:
-    permission = details.get("permission")
-    offered = permission.get("suggestions") if isinstance(permission, dict) else None
-    made = []
-    for one in offered if isinstance(offered, list) else []:
-        if not isinstance(one, dict):
-            continue
-        label = one.get("label")
-        sentence = one_line(label) if isinstance(label, str) else words.MODE_SUGGESTION
-        if isinstance(one.get("mode"), str):
-            made.append(Suggestion(mode=one["mode"], sentence=sentence))
-        elif isinstance(one.get("rule"), str):
-            made.append(Suggestion(rule=one["rule"], sentence=sentence))
-    return tuple(made)
-
-
-def _block(step: Step, card: Card) -> Block:
-    """The card: question, evidence, why it is asked, what may be answered."""
-    call_id = card.call.id
-    title = words.APPROVE.format(what=words.shortened(step.receipts.title(card.call), QUESTION_CHARACTERS))
-    rows = [Row(kind="heading", text=title, gutter="? ", tone="question", call_id=call_id)]
-    rows += step.receipts.evidence(card.call, card.before)
-    if why := _why(card):
-        rows.append(Row(kind="detail", text=why, gutter="  │ ", tone="muted", call_id=call_id))
-    total = len(step.state.cards)
-    if total > 1:
-        position = next(n for n, other in enumerate(step.state.cards, 1) if other.call.id == call_id)
-        text = words.WAITING_OF.format(position=position, total=total, id=one_line(call_id))
-        rows.append(Row(kind="detail", text=text, gutter="  │ ", tone="muted", call_id=call_id))
-    for number, suggestion in enumerate(card.suggestions, 1):
-        text = (words.RULE_SUGGESTION if suggestion.mode is None else words.SUGGESTION).format(
-            number=number if number > 1 else "",
-            sentence=suggestion.sentence,
-            mode=words.mode_name(one_line(suggestion.mode or "")),
-        )
-        rows.append(Row(kind="option", text=text, gutter="  │ ", call_id=call_id))
-    if card.details.get("changes"):
-        rows.append(Row(kind="option", text=words.HUNKS_OFFER, gutter="  │ ", call_id=call_id))
-    answers = _answers(card)
-    rows.append(Row(kind="detail", text=answers, gutter="  └ ", tone="question", call_id=call_id))
-    return Block(key=card.key, kind="approval", rows=tuple(rows), revision=card.revision, open=True, tone="question")
-
-
-def _answers(card: Card) -> str:
-    if not card.suggestions:
-        return words.ANSWERS
-    return words.ANSWERS_WITH_RULE if card.suggestions[0].mode is None else words.ANSWERS_WITH_SUGGESTION
-
-
-def _why(card: Card) -> str:
-    permission = card.details.get("permission")
-    if not isinstance(permission, dict):
-        return ""
-    mode, reason = permission.get("mode"), permission.get("reason")
-    said = visible(reason, "evidence") if isinstance(reason, str) else ""
-    named = one_line(mode) if isinstance(mode, str) else ""
-    if not named or f"mode {named}" in said:
-        return said
-    return words.joined((words.MODE_ROW.format(mode=words.mode_name(named)), said))

@@ -123,6 +123,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             live_rows=1 if state.busy else 0,
             panel_rows=self.panel.rows_wanted(state, width, border=border),
             queue_rows=len(state.queue.items),
+            asking=any(not card.answered for card in state.cards),
         )
         if (made, state.panel is None) != (self._plan, not self.panel.display):
             self._plan = made

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
 from rich.style import Style
 from textual.strip import Strip
 
@@ -18,6 +19,9 @@ from lmx.tui.view.markdown import Markdown
 from lmx.tui.view.pieces import Piece, split
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.width import cells, cut
+
+NARROW = 50
+"""Cells below which a row says what it says in few words."""
 
 _SIGNS = {"added": "+ ", "removed": "- ", "context": "  "}
 _SLOTS = {"added": "add", "removed": "delete"}
@@ -51,7 +55,10 @@ def lay_out(block: Block, width: int, theme: Theme) -> list[Piece]:
     elif block.text and block.kind != "thinking":
         pieces.extend(_plain(block.text, theme.style(_tone(block, ""))))
     for row in block.rows:
-        pieces.extend(row_pieces(row, theme))
+        if width >= NARROW or row.short is None:
+            pieces.extend(row_pieces(row, theme))
+        elif row.short:
+            pieces.extend(row_pieces(replace(row, text=row.short), theme))
     return pieces
 
 

@@ -9,6 +9,8 @@ from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx_core import events
 
+REMEMBERED = {"mode": "ask", "suggestions": [{"label": "run this and from now on Bash(x:*)", "rule": "Bash(x:*)"}]}
+
 
 def parked(command: str = "git push", **details) -> tuple[Talk, dict]:
     talk = Talk()
@@ -343,7 +345,7 @@ def test_apr_6_several_calls_are_numbered_and_answered_by_id():
     three = [call(f"c{n}", "bash", command=f"step {n}") for n in range(3)]
     talk.answer("", three)
     for one in three:
-        talk.park(one)
+        talk.park(one, permission=REMEMBERED)
     assert "1 of 3 waiting · id c0" in talk.text() and "3 of 3 waiting · id c2" in talk.text()
     paint(talk, "c0", "c1", "c2")
     talk.later(600)
@@ -354,6 +356,47 @@ def test_apr_6_several_calls_are_numbered_and_answered_by_id():
     made = talk.tell(msg.Decide(verdict="allow", which="all", **late))
     assert resolved(made) == [("c0", "allow", None), ("c2", "allow", None)]
     assert "step 0" in talk.text().split("approved, and run now:")[1]
+
+
+def test_apr_6_all_is_asked_once_more_where_one_of_them_is_offered_no_rule():
+    """APR-6: they are listed, nothing runs; the same line again runs them, but not when there are others by then."""
+    talk = Talk()
+    talk.prompt()
+    both = [
+        call("c1", "bash", command="make"),
+        call("c2", "bash", command="rm -rf build"),
+        call("c3", "bash", command="ls"),
+    ]
+    talk.answer("", both)
+    talk.park(both[0], permission=REMEMBERED)
+    talk.park(both[1])
+    paint(talk, "c1", "c2")
+    talk.later(600)
+    everything = msg.Decide(verdict="allow", which="all", began=talk.now)
+    assert resolved(talk.tell(everything)) == []
+    assert "rm -rf build" in talk.text().split("these calls would run;")[1]
+    talk.park(both[2], permission=REMEMBERED)
+    paint(talk, "c3")
+    everything = msg.Decide(verdict="allow", which="all", began=talk.later(600).now)
+    assert resolved(talk.tell(everything)) == []
+    assert [id for id, _, _ in resolved(talk.tell(everything))] == ["c1", "c2", "c3"]
+
+
+def test_apr_7_a_session_that_does_not_wait_for_ever_counts_down():
+    """APR-7: on the card, by the second, and being drawn anew takes no consent away; without a limit nothing counts."""
+    talk, bash = parked()
+    assert not talk.state.counts_down and "unanswered" not in talk.text()
+    talk.tell(events.ToolApproval(call=bash, timeout_ms=90_000))
+    assert "refused as unanswered in 1m" in talk.text()
+    paint(talk)
+    talk.later(60_000).tell(msg.Ticked())
+    assert "refused as unanswered in 30s" in talk.text()
+    revision = talk.state.cards[0].revision
+    talk.later(200).tell(msg.Ticked())
+    assert talk.state.cards[0].revision == revision + 1 and "in 30s" in talk.text()
+    talk.later(100).tell(msg.Ticked())
+    assert talk.state.cards[0].revision == revision + 1
+    assert resolved(talk.say("y")) == [("c1", "allow", None)]
 
 
 def test_apr_5_a_refusal_without_an_id_is_all_reason():
@@ -424,3 +467,16 @@ def test_a_resumed_session_shows_no_card_that_nobody_waits_for():
     ]
     talk.open(stored)
     assert "Approve" not in talk.text() and not talk.state.cards and "no result was recorded" in talk.text()
+
+
+def test_lay_21_on_a_narrow_screen_the_card_says_it_in_few_words():
+    """LAY-21, APR-1: question, evidence and answers; the reason and long offers are for wider screens."""
+    from lmx.tui.view.render import render_block
+    from lmx.tui.view.theme import MONO
+
+    talk, _ = parked("git push", permission={**REMEMBERED, "reason": "bash can change anything"})
+    block = next(block for block in talk.blocks.values() if block.kind == "approval")
+    rows = ["".join(segment.text for segment in strip).rstrip() for strip in render_block(block, 20, MONO)]
+    assert rows == ["? Approve bash git", "  push?", "  │ git push", "  │ a Bash(x:*)", "  └ y run · n refuse"]
+    wide = "\n".join("".join(s.text for s in strip).rstrip() for strip in render_block(block, 80, MONO))
+    assert "bash can change anything" in wide and "n [why] refuse" in wide

@@ -61,3 +61,10 @@ def test_pnl_2_the_transcript_is_visible_above_a_panel(height):
     """PNL-2: however much the panel has to show."""
     assert plan(80, height, draft_rows=1, live_rows=1, panel_rows=500).transcript >= 2
     assert plan(80, height, draft_rows=1, live_rows=0, panel_rows=500).transcript >= 3
+
+
+@pytest.mark.parametrize("width, height, rows", ((20, 5, 3), (30, 8, 6), (40, 10, 8), (80, 24, 13)))
+def test_apr_1_a_card_has_room_before_what_is_around_it(width, height, rows):
+    """APR-1, LAY-20: while a call waits, rails, header and the live row give way first."""
+    made = plan(width, height, draft_rows=1, live_rows=1, asking=True)
+    assert made.transcript >= rows and total(made) == height and made.composer and made.status

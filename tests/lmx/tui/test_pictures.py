@@ -40,7 +40,7 @@ class PictureHost(FakeHost):
         await Runtime(f"picture-{id(self)}").start()
         return await start_session(
             runtime=f"picture-{id(self)}", provider=self.provider, store=self.store, model="scripted:mock-model",
-            harness=self._harness(), cwd=self.cwd, id="picture",
+            harness=self._harness(), cwd=self.cwd, id="picture", approval_timeout_ms=float("inf"),
         )  # fmt: skip
 
 
