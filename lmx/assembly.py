@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmx import __version__, composition
-from lmx.config import hooks, sandbox, secrets, state, web
+from lmx.config import hooks, sandbox, secrets, state, verify, web
 from lmx.config import model as models
 from lmx.config.addresses import Addresses
 from lmx.config.layers import Settings, home
@@ -37,6 +37,7 @@ from lmx_core.extensions import (
     Continuation,
     EnvironmentContext,
     Permissions,
+    Verify,
     Web,
     Workspace,
     coding,
@@ -75,6 +76,7 @@ class SessionFactory:
         self.notices: list[str] = []
         self.tell: Callable[[str], None] = self.notices.append
         self._told: set[str] = set()
+        self.verify: Verify | None = None
         keys = models.keys(settings, environ)
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
         self._web = web.wanted(settings, environ)
@@ -255,6 +257,8 @@ class SessionFactory:
             recipe.pop(name, None)
         recipe |= {own.name: own.spec for own in self.load()}
         late = {hooks.NAME: self.hooks, **self._checkpoints()}  # one of the person's own of that name takes its place
+        if (check := self._check(recipe.get("checkpoints", late.get("checkpoints")))) is not None:
+            late[verify.NAME] = check
         recipe |= {name: spec for name, spec in late.items() if name not in recipe}
         asks = "ask" if self.interactive else self.settings.get("permissions.non_interactive", "deny")
         gate = {"handle": self.permission, "non_interactive": asks, "rules": self.settings.rules}
@@ -278,6 +282,13 @@ class SessionFactory:
         except ExtensionRefused as error:
             self.notices.append(f"nothing can be undone: {error.reason}")
             return {}
+
+    def _check(self, checkpoints: Any) -> Any:
+        """What runs the project's check after edits; None where nothing does."""
+        window = checkpoints.window if isinstance(checkpoints, Checkpoints) else None
+        avoid = [path for path in (self.settings.state, self.settings.sessions_dir) if path is not None]
+        self.verify = verify.wanted(self.settings, window=window, avoid=avoid)
+        return self.verify
 
     def _say(self, sentence: str) -> None:
         self.tell(sentence)

@@ -30,6 +30,9 @@ from lmx_core.providers.catalog import names
 from lmx_core.transcript.replay import spent
 
 Output = TextOutput | StreamOutput
+CHECKS = "lmx.verify"
+"""The document of the checks after edits."""
+
 _FORMATS: dict[str, type[Output]] = {"text": TextOutput, "json": JsonOutput, "stream-json": StreamOutput}
 
 
@@ -94,15 +97,25 @@ class _Run:
             self._factory.tell = self._output.notice
             try:
                 told = await prompted(session, asked.text, stop, self._output.event, typed=asked.typed)
-                outcome = told.outcome(session.id, name, info.model)
+                outcome = await self._with_check(session, told, told.outcome(session.id, name, info.model))
                 outcome = outcome if stop.status is None else _signalled(outcome, stop)
-                self._output.end(
-                    outcome
-                )  # the hooks of the session's end may take their time; the answer does not wait
+                self._output.end(outcome)  # before the hooks of the session's end, which may take their time
                 self.told = outcome
             finally:
                 await session.stop()
         return outcome if stop.status is None else _signalled(outcome, stop)
+
+    async def _with_check(self, session: Session, told: Told, outcome: Outcome) -> Outcome:
+        """The same with the last check of this prompt, and whether what it found still holds."""
+        verify = self._factory.verify
+        if verify is None or told.failed is not None or not told.checked:
+            return outcome
+        status = await verify.status(session)
+        if status.last is None:
+            return outcome
+        facts = ("command", "status", "exit_status", "tree", "left")
+        check = {name: getattr(status.last, name) for name in facts} | {"current": status.current}
+        return msgspec.structs.replace(outcome, check=check)
 
 
 async def prompted(
@@ -139,6 +152,13 @@ class Told:
         self.finished: events.Finished | None = None
         self.failed: LmxError | None = None
         self.failure: Failure | None = None
+
+    @property
+    def checked(self) -> bool:
+        """Whether the files were checked after edits."""
+        return any(
+            entry.payload.get("namespace") == CHECKS for entry in self.entries if entry.type == "extension_state"
+        )
 
     @property
     def over(self) -> bool:

@@ -55,6 +55,19 @@ def _continuation(value: Any) -> bool:
     return known and all(type(most) is int and 0 <= most <= 10 for most in value.values())
 
 
+def _verify(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return isinstance(value, bool)
+    most = value.get("max_continuations", 0)
+    return (
+        value.keys() <= {"command", "max_continuations", "timeout_ms"}
+        and _filled(value.get("command", "x"))
+        and type(most) is int
+        and 0 <= most <= 10
+        and whole(value.get("timeout_ms", 1))
+    )
+
+
 def _sandbox(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return isinstance(value, bool)
@@ -116,6 +129,7 @@ EXTENSIONS = (
     "environment_context",
     "checkpoints",
     "hooks",
+    "verify",
     "web",
 )
 """The parts that can be left out. The permission gate is none of them: a list must not take it away."""
@@ -216,6 +230,14 @@ KEYS = (
         "5 and 3 times a prompt",
         "go on with a plan that has open tasks, and with an answer that was cut at the output limit",
         "{ max_continuations = 5, max_output_continuations = 3 }",
+    ),
+    Key(
+        "verify",
+        "true, false or { command = text, max_continuations = 0 to 10, timeout_ms = a whole number, at least 1 }",
+        _verify,
+        "true, the command that the project's files name, 2 times a prompt, 300000",
+        "run the project's check after edits, and send the model back where it fails",
+        '{ command = "make check", max_continuations = 2, timeout_ms = 300000 }',
     ),
     Key(
         "extensions",

@@ -27,7 +27,8 @@ _OURS = frozenset(("error", "hook_failed"))
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`stop_reason` as scripts know it (C2-13), None before a session exists; `sentence` is None when all went well.
 
-    `refused` counts the calls that were not let run, `by_hooks` those of them that a hook refused.
+    `refused` counts the calls that were not let run, `by_hooks` those of them that a hook refused. `check` is the last check
+    after edits, with `current`: whether the files still are those that it left, None where nobody can tell.
     """
 
     session_id: str | None = None
@@ -40,6 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     refused: int = 0
     by_hooks: int = 0
+    check: dict[str, Any] | None = None
     category: str | None = None
     sentence: str | None = None
     status: int = exit_status.OK
@@ -192,6 +194,7 @@ def to_dict(result: Outcome) -> dict[str, Any]:
         "stop_reason": result.stop_reason,
         "usage": usage,
         "refused": result.refused,
+        "check": result.check,
         "is_error": result.category is not None,
         "error": None if result.category is None else {"category": result.category, "message": result.sentence},
         "exit_status": result.status,

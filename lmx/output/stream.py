@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from lmx import words
 from lmx.output import lines
 from lmx.output.result import Outcome, encode, to_dict
-from lmx.output.text import attachment_lines, notice_line, refused_line
+from lmx.output.text import entry_lines, notice_line, refused_line
 from lmx_core import events
 
 OUTPUT_CHARACTERS = 2_000
@@ -46,7 +47,7 @@ class StreamOutput:
         elif isinstance(event, events.EntryAppended) and event.entry.type == "tool_result":
             _tool_result(event.entry.payload)
         elif isinstance(event, events.EntryAppended):
-            for line in attachment_lines(event.entry):
+            for line in entry_lines(event.entry):
                 self.notice(line)
         elif isinstance(event, events.ProviderRetry):
             _write(
@@ -64,6 +65,8 @@ class StreamOutput:
         self._release()
         if result.session_id is None and result.sentence is not None:
             lines.say(result.sentence)
+        if result.check is not None and result.check["current"] is False:
+            self.notice(words.CHECK_IS_STALE)
         if result.refused:
             self.notice(refused_line(result.refused, result.by_hooks))
         if result.category is not None:

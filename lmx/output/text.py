@@ -32,7 +32,7 @@ class TextOutput:
         if isinstance(event, events.ToolCalled):
             lines.say(call_line(event.name, event.arguments))
         elif isinstance(event, events.EntryAppended):
-            for line in attachment_lines(event.entry):
+            for line in entry_lines(event.entry):
                 lines.say(line)
         elif isinstance(event, events.ProviderRetry):
             lines.say(retry_line(event))
@@ -46,6 +46,8 @@ class TextOutput:
             lines.say(usage_line(result))
         if result.sentence is not None:
             lines.say(result.sentence)
+        if result.check is not None and result.check["current"] is False:
+            lines.say(words.CHECK_IS_STALE)
         if result.refused:
             lines.say(refused_line(result.refused, result.by_hooks))
 
@@ -69,11 +71,28 @@ def call_line(name: str, arguments: Mapping[str, Any]) -> str:
     return text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
 
 
+def entry_lines(entry: Entry) -> list[str]:
+    """What is said when it is written."""
+    return check_lines(entry) if entry.type == "extension_state" else attachment_lines(entry)
+
+
 def attachment_lines(entry: Entry) -> list[str]:
     """What a prompt brought along, and what was left out and why."""
     listed = entry.payload.get("attachments") if entry.type == "user" else None
     items = listed if isinstance(listed, list) else []
     return [one_line(words.attachment(item), "evidence") for item in items if isinstance(item, dict)]
+
+
+def check_lines(entry: Entry) -> list[str]:
+    """That the check after edits begins, and how it ended; nothing for another document."""
+    from lmx_core.extensions.verify.record import check_of  # only where there is one
+
+    if (check := check_of(entry)) is None:
+        return []
+    if check.status == "running":
+        return [one_line(words.check_running(check.command), "evidence")]
+    facts = ("command", "status", "exit_status", "reason", "duration_ms", "tree")
+    return [one_line(words.check(**{name: getattr(check, name) for name in facts}), "evidence")]
 
 
 def notice_line(event: Any) -> str | None:

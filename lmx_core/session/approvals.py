@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,9 +20,11 @@ from lmx_core.events import Event, Question, ToolApproval
 from lmx_core.messages import Messages
 from lmx_core.session.ledger import Ledger
 from lmx_core.tools import plan as choices
-from lmx_core.tools import questions
 from lmx_core.tools.asking import UNDERWAY
 from lmx_core.verdict import Allow, Deny, Rewrite
+
+if TYPE_CHECKING:
+    from lmx_core.tools.questions import Question as Asked
 
 APPROVAL = "approval"
 
@@ -48,7 +50,13 @@ class Parked(msgspec.Struct, kw_only=True):
     answer: asyncio.Future[Any]
     timeout_reply: Any = None
     timer: Handle | None = None
-    asked: list[questions.Question] | None = None
+    asked: list[Asked] | None = None
+
+
+def _asked(payload: dict[str, Any]) -> list[Asked] | None:
+    from lmx_core.tools import questions  # only where somebody is asked
+
+    return questions.asked(payload)
 
 
 def _given(parked: Parked, value: Any) -> str | dict[str, Any]:
@@ -56,6 +64,8 @@ def _given(parked: Parked, value: Any) -> str | dict[str, Any]:
     if not isinstance(value, str | dict):
         raise InvalidAnswer("a question is answered with text or a dict")
     if parked.asked:
+        from lmx_core.tools import questions  # only where somebody is asked
+
         return questions.checked(parked.asked, value)
     try:
         shaped: str | dict[str, Any] = json_shaped(value, "the answer")
@@ -104,7 +114,7 @@ class Approvals:
         await self._record(call.id, kind, "pending", payload)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         parked = Parked(call_id=call.id, kind=kind, payload=payload, answer=answer, timeout_reply=timeout_reply)
-        parked.asked = None if kind == APPROVAL else questions.asked(payload)
+        parked.asked = None if kind == APPROVAL else _asked(payload)
         self._parked[call.id] = parked
         if self._timeout_ms != FOREVER:
             parked.timer = self._clock.call_later(self._timeout_ms, lambda: self._post(lambda: self._expire(parked)))

@@ -230,9 +230,7 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     """C3-34: the gate cannot be left out."""
     (tmp_path / ".lmx").mkdir()
     config = tmp_path / ".lmx" / "config.toml"
-    names = (
-        "search apply_patch planning interactive continuation workspace environment_context checkpoints hooks".split()
-    )
+    names = "search apply_patch planning interactive continuation workspace environment_context checkpoints hooks verify".split()
     config.write_text(f"disabled_extensions = {names}")
     made = factory(tmp_path).compose("openai:m").harness
     left = ["CommandHooks", "Permissions"]  # without hooks of the person's it still names those of a repository
@@ -240,7 +238,6 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     assert [point for point, _ in made.hooks or ()] == ["before_tool_call"]
     config.write_text('disabled_extensions = ["permissions"]')
     with pytest.raises(
-        CommandError,
-        match="disabled_extensions takes a list of search, apply_patch, planning, interactive, continuation",
+        CommandError, match="disabled_extensions takes a list of search, apply_patch, planning, interactive, continuation"
     ):
         factory(tmp_path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lmx import sessions
-from lmx.output.text import attachment_lines, call_line
+from lmx.output.text import attachment_lines, call_line, check_lines
 from lmx.sanitize import for_terminal, one_line
 from lmx.words import size
 from lmx_core import Entry, JSONLStore
@@ -123,6 +123,10 @@ class _Told:
             call_id = str(entry.payload.get("call_id"))
             yield f"{entry.payload.get('kind')} for {self.names.get(call_id, call_id)}: {status}"
 
+    def document(self, entry: Entry) -> Iterator[str]:
+        """Of a host's documents, how a check after edits ended."""
+        yield from check_lines(entry)
+
     def compaction(self, entry: Entry) -> Iterator[str]:
         summary = entry.payload.get("summary")
         yield f"\n── what came before was summarised\n{summary}" if summary else "\n── what came before was cleared"
@@ -141,6 +145,7 @@ _TELL: dict[str, Callable[[_Told, Entry], Iterator[str]]] = {
     "error": _Told.error,
     "cancelled": _Told.cancelled,
     "approval": _Told.approval,
+    "extension_state": _Told.document,
     "compaction": _Told.compaction,
     "fork": _Told.fork,
 }

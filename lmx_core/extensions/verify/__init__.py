@@ -7,27 +7,25 @@ written must not run where the model's own would be refused. Its result is kept 
 from __future__ import annotations
 
 import contextlib
-import logging
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lmx_core.clock import SystemClock, steady_ms
 from lmx_core.entry import Entry
 from lmx_core.errors import Conflict, DocumentTooLarge, ExtensionRefused
-from lmx_core.extensions.verify import command as commands
 from lmx_core.extensions.verify import record
-from lmx_core.extensions.verify.discover import command_for
 from lmx_core.extensions.verify.record import MARK, NAMESPACE, Check, Kept
-from lmx_core.extensions.verify.tree import Trees
 from lmx_core.harness.harness import Harness
 from lmx_core.hooks.base import HookContext
 from lmx_core.verdict import Allow, Deny, Rewrite
 
-log = logging.getLogger("lmx_core")
+if TYPE_CHECKING:
+    from lmx_core.extensions.verify.tree import Trees
 
 TIMEOUT_MS = 300_000
 Window = Callable[[str, HookContext], AbstractAsyncContextManager[None]]
@@ -71,8 +69,14 @@ class Verify:
         if type(timeout_ms) is not int or timeout_ms < 1:
             raise ExtensionRefused("timeout_ms must be a whole number, at least 1")
         self._command, self._most, self._timeout_ms, self._window = command, max_continuations, timeout_ms, window
-        self._trees = Trees([Path(path) for path in avoid])
+        self._avoid = [Path(path) for path in avoid]
         self._running: set[str] = set()
+
+    @functools.cached_property
+    def _trees(self) -> Trees:
+        from lmx_core.extensions.verify.tree import Trees
+
+        return Trees(self._avoid)
 
     def apply(self, harness: Harness) -> Harness:
         return harness.append_hooks([("stop", self._check)])
@@ -105,6 +109,8 @@ class Verify:
         entries: list[Entry] = (await session.snapshot()).entries
         if not record.is_due(entries, self._most) or not record.kept((await session.document(NAMESPACE)).value).enabled:
             return Allow()
+        from lmx_core.extensions.verify.discover import command_for  # what is needed where a check is due
+
         command = self._command or await command_for(context.environment, context.cwd)
         if command is None or record.has_passed(entries, command):
             return Allow()
@@ -113,6 +119,8 @@ class Verify:
         return Deny(told(check)) if check.sent_back else Allow()
 
     async def _checked(self, command: str, context: HookContext) -> Check:
+        from lmx_core.extensions.verify import command as commands
+
         assert context.may_run is not None
         match await context.may_run(command, "the check after edits"):
             case Deny(reason):
@@ -146,7 +154,7 @@ async def _keep(session: Any, check: Check) -> None:
     try:
         await _write(session, lambda found: msgspec.structs.replace(found, last=check, wrote="check"))
     except DocumentTooLarge:
-        short = msgspec.structs.replace(check, output=commands.excerpt(check.output))
+        short = msgspec.structs.replace(check, output=record.excerpt(check.output))
         await _write(session, lambda found: msgspec.structs.replace(found, last=short, wrote="check"))
 
 
@@ -165,7 +173,7 @@ def told(check: Check) -> str:
     """What the model is sent back with."""
     how = "did not end in time" if check.status == "timed_out" else f"failed with exit status {check.exit_status}"
     on = "the files as you left them" if check.tree is None else f"the files as you left them (tree {check.tree[:12]})"
-    last = commands.excerpt(check.output).rstrip("\n")
+    last = record.excerpt(check.output).rstrip("\n")
     output = f"The end of its output:\n{last}" if last.strip() else "It wrote nothing."
     changed = " It changed files itself." if check.tree is not None and check.left not in (None, check.tree) else ""
     return (

@@ -10,10 +10,10 @@ import msgspec
 from lmx_core.builtin.bash import NON_INTERACTIVE
 from lmx_core.clock import FOREVER
 from lmx_core.environment.base import Data, Environment, Exit, Failed, TimedOut, closing
+from lmx_core.extensions.verify.record import last
 from lmx_core.tools.plain import Plain
 
 KEPT_BYTES = 16_384
-EXCERPT_BYTES = 4_096
 _NOT_STARTED = {126: "it cannot be executed", 127: "there is no such program"}
 
 
@@ -36,8 +36,8 @@ async def run(command: str, environment: Environment, cwd: Path, timeout_ms: int
             if not isinstance(event, Data):
                 ending = event
                 break
-            tail = _last(tail + plain.feed(event.data), 4 * KEPT_BYTES)
-    output = _last(masked(tail + plain.end()), KEPT_BYTES)
+            tail = last(tail + plain.feed(event.data), 4 * KEPT_BYTES)
+    output = last(masked(tail + plain.end()), KEPT_BYTES)
     match ending:
         case Exit(status=0):
             return Ran(status="passed", exit_status=0, output=output)
@@ -50,18 +50,3 @@ async def run(command: str, environment: Environment, cwd: Path, timeout_ms: int
         case Failed(reason=reason):
             return Ran(status="not_run", output=output, reason=reason)
     return Ran(status="not_run", output=output, reason="the environment did not say how it ended")
-
-
-def excerpt(output: str) -> str:
-    """What the model reads of it, from the beginning of a line where one begins in it."""
-    text = _last(output, EXCERPT_BYTES)
-    if len(text) < len(output) and "\n" in text.rstrip("\n"):
-        text = text.partition("\n")[2]
-    return text
-
-
-def _last(text: str, limit: int) -> str:
-    """The last `limit` bytes of a text, less what they cut in two."""
-    if len(text) <= limit // 4:
-        return text
-    return text.encode("utf-8", "replace")[-limit:].decode("utf-8", "ignore")

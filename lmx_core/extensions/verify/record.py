@@ -17,6 +17,9 @@ NAMESPACE = "lmx.verify"
 """The document of a session: `{"version": 1, "enabled": bool, "last": Check or null, "wrote": "check" or "switch"}`."""
 VERSION = 1
 
+EXCERPT_BYTES = 4_096
+"""What the model reads of a check's output."""
+
 MARK = "[lmx verify]"
 EDITS = frozenset({"write", "edit", "apply_patch"})
 
@@ -108,3 +111,18 @@ def _ran(entry: Entry, command: str) -> bool:
     same = isinstance(arguments, dict) and str(arguments.get("command", "")).strip() == command.strip()
     ended = isinstance(typed, dict) and typed.get("ending") == "exited" and typed.get("exit_status") == 0
     return same and ended
+
+
+def excerpt(output: str) -> str:
+    """What the model reads of it, from the beginning of a line where one begins in it."""
+    text = last(output, EXCERPT_BYTES)
+    if len(text) < len(output) and "\n" in text.rstrip("\n"):
+        text = text.partition("\n")[2]
+    return text
+
+
+def last(text: str, limit: int) -> str:
+    """The last `limit` bytes of a text, less what they cut in two."""
+    if len(text) <= limit // 4:
+        return text
+    return text.encode("utf-8", "replace")[-limit:].decode("utf-8", "ignore")

@@ -115,18 +115,24 @@ def test_what_was_loaded_is_in_the_report_and_in_the_transcript(program: Program
     """EX-15, C1-89: `loaded` beside `applied`: name, directory, digests of manifest and code; options only as described."""
     directory = write(root, options={"word": "canary"})
     told = json.loads(program.run("explain", "--extension", "mine").stdout)
-    assert [item["name"] for item in told["extensions"]][-4:] == ["mine", "hooks", "checkpoints", "permissions"]
-    assert told["extensions"][-4]["options"] == {"letters": 6}
+    assert [item["name"] for item in told["extensions"]][-5:] == [
+        "mine",
+        "hooks",
+        "checkpoints",
+        "verify",
+        "permissions",
+    ]
+    assert told["extensions"][-5]["options"] == {"letters": 6}
     (facts,) = told["diagnostics"]["extensions"]
     assert facts["name"] == "mine" and facts["directory"] == str(directory)
     assert "canary" not in json.dumps(told)
-    assert json.loads(program.run("explain", "--extension", "mine", "--no-user-extensions").stdout)["extensions"][-4][
+    assert json.loads(program.run("explain", "--extension", "mine", "--no-user-extensions").stdout)["extensions"][-5][
         "name"
     ] == ("environment_context")
     asked(program, "--extension", "mine")
     (snapshot,) = [entry["payload"] for entry in program.entries() if entry["type"] == "harness_snapshot"]
     assert snapshot["harness_context"]["extensions"]["loaded"] == [facts]
-    assert snapshot["extensions"][-4]["module"] == "lmx_extension_mine.Extension"
+    assert snapshot["extensions"][-5]["module"] == "lmx_extension_mine.Extension"
 
 
 def test_ex_11_a_session_keeps_to_the_extension_that_changed_its_tools(program: Program, root: Path) -> None:

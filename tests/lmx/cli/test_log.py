@@ -206,5 +206,5 @@ def test_c1_79_offline_and_by_name(tmp_path):
 def test_every_type_of_the_conversation_is_told():
     from lmx_core.entry import TYPES
 
-    records = {"harness_snapshot", "run_evidence", "extension_state"}
+    records = {"harness_snapshot", "run_evidence"}
     assert set(module._TELL) == {kind for kind in TYPES - records if not kind.startswith("subagent")}

@@ -50,7 +50,7 @@ MOST = {
     "lmx_core.providers": 29,
     "lmx_core.builtin": 17,
     "lmx_core.environment": 14,
-    "lmx_core.extensions": 14,
+    "lmx_core.extensions": 16,
     "lmx_core.tools": 12,
     "lmx_core.context": 12,
     "lmx_core.permissions": 8,
@@ -58,8 +58,8 @@ MOST = {
     "lmx_core.transcript": 8,
     "lmx_core.edits": 8,
     "lmx_core.stores": 8,
-    "lmx.config": 13,
-    "lmx.words": 8,
+    "lmx.config": 15,
+    "lmx.words": 9,
     "lmx.cli": 7,
 }
 """How many modules of a room a run may load; of any other room 6. Each costs a short run a quarter of a millisecond."""

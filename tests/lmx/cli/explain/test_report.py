@@ -48,7 +48,7 @@ def test_it_tells_what_a_session_would_start_with(program: Program) -> None:
     assert told["permissions"]["mode"] == "read_only" and told["permissions"]["sandbox"] is False
     assert "permissions" in told["hooks"]["before_tool_call"]
     first = ["search", "apply_patch", "planning", "interactive", "continuation", "workspace", "environment_context"]
-    names = [*first, "hooks", "checkpoints", "permissions"]
+    names = [*first, "hooks", "checkpoints", "verify", "permissions"]
     assert [item["name"] for item in told["extensions"]] == names
     assert told["extensions"][0]["module"] == "lmx_core.extensions.search.Search"
     diagnostics = told["diagnostics"]
