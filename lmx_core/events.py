@@ -188,6 +188,14 @@ class Cleared(Event, frozen=True, kw_only=True):
     entries: int
 
 
+class Notice(Event, frozen=True, kw_only=True):
+    """A sentence for the person who looks on, from a hook or a host (`Session.tell`); the model never reads it."""
+
+    type: ClassVar[str] = "notice"
+    source: str
+    text: str
+
+
 class ProviderWait(Event, frozen=True, kw_only=True):
     """The next request is ready and `waiting` for its turn (AD-5); told again, with False, when it is sent."""
 

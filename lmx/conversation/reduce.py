@@ -231,6 +231,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     events.CompactionPlanned: lambda step, e: phases.enter(step, "compacting"),
     events.CompactionIneffective: _ineffective,
     events.ContextRecovery: lambda step, e: step.note(words.CONTEXT_RECOVERY, tone="notice"),
+    events.Notice: lambda step, e: step.note(words.said_by(one_line(e.source), e.text), tone="notice"),
     events.ProviderWait: lambda step, e: phases.enter(step, "queued" if e.waiting else "waiting"),
     events.ProviderRetry: turns.retrying,
     events.TurnError: turns.failed,

@@ -114,6 +114,8 @@ def notice_line(event: Any) -> str | None:
             text = words.COMPACT_FAILED.format(reason=event.reason)
         case events.CompactionIneffective():
             text = words.ineffective(event.input_tokens, event.threshold, event.retry_in, event.parts)
+        case events.Notice():
+            text = words.said_by(event.source, event.text)
         case events.ContextRecovery():
             text = words.CONTEXT_RECOVERY
         case _:

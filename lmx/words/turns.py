@@ -142,6 +142,11 @@ def fell_back(previous: str, current: str, category: str) -> str:
     return f"{previous}: {why}; {current} goes on"
 
 
+def said_by(source: str, text: str) -> str:
+    """A sentence of a hook or a host for the person."""
+    return f"{source}: {text}"
+
+
 def passed_over(model: str, reason: str) -> str:
     return f"{model} cannot take over: {reason}"
 

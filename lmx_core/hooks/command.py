@@ -237,7 +237,9 @@ class CommandHook:
         if isinstance(said, NoAnswer):
             log.warning("the hook %s %s", self.name, said.why)
         elif said.message:
-            log.warning("the hook %s says: %s", self.name, said.message)
+            log.info("the hook %s says: %s", self.name, said.message)
+            if context.session is not None:
+                context.session.tell(said.message, source=f"hook {self.name}")
         return said
 
     async def ask(self, told: Mapping[str, Any], context: HookContext) -> Answer:

@@ -16,9 +16,9 @@ import msgspec
 from lmx_core.builtin.search import find_root, list_files
 from lmx_core.calls import ToolContext
 from lmx_core.clock import FOREVER, deadline
-from lmx_core.entry import Entry
+from lmx_core.entry import Entry, valid_text
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
-from lmx_core.events import Down, EntryAppended, Event, Finished, SecretsMasked, TurnError
+from lmx_core.events import Down, EntryAppended, Event, Finished, Notice, SecretsMasked, TurnError
 from lmx_core.session.actor import Actor
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
@@ -314,6 +314,15 @@ class Session(Configured):
         """
         put, name = self._actor.documents.put, checked_namespace(namespace)
         return await self._actor.ask(put, name, checked_revision(revision), encoded_value(value), metered(usage))
+
+    def tell(self, text: str, *, source: str = "host") -> None:
+        """Says something to whoever shows this session, as the event `notice`; the model never reads it (CH-4).
+
+        For hooks and hosts: what is logged only, a person at the screen never sees. Raises ConfigError.
+        """
+        text, source = _checked("a notice", text), _checked("the source of a notice", source)
+        mask = self._actor.secrets.mask
+        self._actor.emit(Notice(source=mask(valid_text(source)), text=mask(valid_text(text))))
 
     async def stop(self, timeout_ms: float = 10_000) -> None:
         """Ends it in order; hooks of `session_end` get `timeout_ms`. Returns when it has ended. Idempotent."""

@@ -287,6 +287,18 @@ def test_feedback_after_a_tool_reaches_the_model(program: Program) -> None:
     assert made(program) and result["output"].endswith("[hook]\nline too long") and result["outcome"] == "ok"
 
 
+def test_what_a_hook_has_to_say_is_said_to_the_person_and_not_to_the_model(program: Program) -> None:
+    """CH-4: `systemMessage`, on standard error or as a notice; it was in the log only, where nobody looks."""
+    word = "the tests were skipped\n\u001b[31mtwice"
+    document = ours("postToolUse", says({"systemMessage": word}), "bash", name="checks")
+    done = asked(program, document)
+    assert "hook checks: the tests were skipped; twice" in done.stderr and done.stdout == "done\n"
+    assert "the tests were skipped" not in json.dumps(program.entries())
+    streamed = asked(program, document, flags=("--output-format", "stream-json")).stdout.splitlines()
+    notices = [line["text"] for line in map(json.loads, streamed) if line["type"] == "notice"]
+    assert any(text.startswith("hook checks: the tests were skipped") for text in notices)
+
+
 def test_a_prompt_is_refused_or_told_more(program: Program) -> None:
     """HP-3, CH-5: refused, nothing is sent and the reason is said; a context goes with the prompt."""
     done = asked(program, claude("UserPromptSubmit", "echo not today >&2; exit 2"), DONE)

@@ -236,6 +236,13 @@ def test_a_request_that_waits_for_its_turn_is_told_from_one_that_waits_for_the_m
     assert "waiting for the model" in frame.activity(talk.state, talk.now)
 
 
+def test_what_a_hook_says_is_a_row_of_its_own():
+    talk = Talk()
+    talk.prompt()
+    talk.tell(events.Notice(source="hook checks", text="two tests\nwere skipped \x1b[2J"))
+    assert "hook checks: two tests\nwere skipped" in talk.text()
+
+
 def test_composing_names_the_target_and_the_size():
     from lmx.conversation import frame
 

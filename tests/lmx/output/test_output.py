@@ -247,6 +247,7 @@ OF_THE_WINDOW = [
         ["no room", "7,500", "6,400", "instructions 7,000", "tools 10", "32 requests"],
     ),
     (events.ContextRecovery(reason="too long"), ["did not fit", "once"]),
+    (events.Notice(source="hook lint", text="two\nwarnings"), ["hook lint: two; warnings"]),
 ]
 
 

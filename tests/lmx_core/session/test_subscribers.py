@@ -14,6 +14,7 @@ from support.sessions import Gate, world
 
 from lmx_core import ConfigError, Session, events
 from lmx_core.providers.scripted import complete, tool_call
+from lmx_core.secrets.policy import Secrets
 from lmx_core.session.subscribers import Subscription
 from lmx_core.testing import collect, prompt
 
@@ -252,3 +253,19 @@ async def test_su_3_a_bound_that_is_none_is_refused(wrong):
             w.session.subscribe(max_pending=wrong)
         with pytest.raises(ConfigError, match="max_pending="):
             w.session.subscribe(asyncio.Queue(), max_pending=3)
+
+
+async def test_what_a_host_tells_is_heard_by_whoever_listens_and_by_no_model():
+    """Without what is to be masked in it, and in a shape that can be written down."""
+    async with world([complete("ok")], secrets=Secrets({"A_TOKEN": "t0ken-of-somebody"})) as w:
+        async with w.session.subscribe() as heard:
+            w.session.tell("t0ken-of-somebody \ud800 was found", source="hook scan")
+            await w.session.prompt("go")
+            told = await collect(heard, events.Finished)
+        (notice,) = [event for event in told if isinstance(event, events.Notice)]
+        assert notice.source == "hook scan" and notice.text.endswith("was found")
+        assert "t0ken-of-somebody" not in notice.text and "\ud800" not in notice.text
+        assert "was found" not in str(w.provider.requests) + str(w.entries)
+        for wrong in ("", "  ", 7):
+            with pytest.raises(ConfigError, match="a notice must be text"):
+                w.session.tell(wrong)
