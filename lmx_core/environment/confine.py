@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -71,6 +72,34 @@ def locate(cwd: Path, path: str, *, follow_last: bool = True) -> Place | FileErr
         return FileError("outside_worktree", path, f"{path} is outside the working directory")
     parts = tuple(part for part in real[len(root) :].split("/") if part)
     return Place(root, parts, path)
+
+
+class Pins:
+    """Where paths lead in `cwd` at the moment this is made. A path that leads elsewhere later has been exchanged."""
+
+    def __init__(self, cwd: Path, paths: Iterable[str]):
+        self._places = {
+            (str(cwd), path, follow): _real(locate(cwd, path, follow_last=follow))
+            for path in paths
+            for follow in (True, False)
+        }
+
+    def checked(self, cwd: Path, path: str, place: Place | FileError, *, follow_last: bool = True) -> Place | FileError:
+        """`place`, or the error that it is not the place any more."""
+        key = (str(cwd), path, follow_last)
+        if isinstance(place, FileError) or key not in self._places or self._places[key] == _real(place):
+            return place
+        return FileError(
+            "changed", path, f"{path} leads elsewhere now than when this call was judged; nothing was done"
+        )
+
+    def confined(self, cwd: Path, path: str) -> Path | FileError:
+        place = self.checked(cwd, path, locate(cwd, path))
+        return place.path if isinstance(place, Place) else place
+
+
+def _real(place: Place | FileError) -> str | None:
+    return str(place.path) if isinstance(place, Place) else None
 
 
 def open_directory(place: Place, parts: tuple[str, ...], *, create: bool = False) -> int:

@@ -6,10 +6,12 @@ operations. A host with several tenants gives each an environment of its own kin
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Self
 
 from lmx_core.clock import Clock, SystemClock
 from lmx_core.environment import confine, files, inherited, process, together
@@ -51,6 +53,7 @@ class LocalEnvironment:
         self._environ = None if environ is None else dict(environ)
         self._clock = clock or SystemClock()
         self._watchdog = Watchdog()
+        self._pins: confine.Pins | None = None
 
     def __repr__(self) -> str:
         return "LocalEnvironment()"
@@ -78,7 +81,15 @@ class LocalEnvironment:
 
     def locate(self, cwd: Path, path: str, *, follow_last: bool = True) -> confine.Place | FileError:
         """Where a file operation takes place. A subclass may refuse more; every operation on one path asks here."""
-        return confine.locate(cwd, path, follow_last=follow_last)
+        place = confine.locate(cwd, path, follow_last=follow_last)
+        return place if self._pins is None else self._pins.checked(cwd, path, place, follow_last=follow_last)
+
+    def pinned(self, cwd: Path, paths: Iterable[str]) -> Self:
+        """The same, but each of these paths leads where it leads now, or nowhere. What it opens is what was looked at here."""
+        made = copy.copy(self)
+        made._pins = pins = confine.Pins(cwd, paths)
+        made.confined = pins.confined  # type: ignore[method-assign]  # what asks it has to hear the same
+        return made
 
     def launch(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]

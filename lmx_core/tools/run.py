@@ -26,6 +26,7 @@ from lmx_core.tools.asking import ask
 from lmx_core.tools.base import is_async
 from lmx_core.tools.catalog import Catalog
 from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_attachments, bound_evidence, clean
+from lmx_core.tools.pinning import pinned
 from lmx_core.tools.plan import Choice, Plans
 from lmx_core.turn.wave import may_still_land
 from lmx_core.verdict import Allow, Decision, Deny, Pending
@@ -154,6 +155,7 @@ class _Attempt:
         if (wrong := arguments.problem(self.call.arguments, descriptor.input_schema)) is not None:
             return self.ended("invalid_arguments", _invalid(self.call, wrong))
         self.context = context = self._own_context(descriptor)
+        self._hold(descriptor)
         try:
             async with deadline(context.clock, context.deadline_ms) as self._timer:
                 refused = await self._refused(tool, descriptor)
@@ -180,6 +182,10 @@ class _Attempt:
             park=None if given.park is None else self._park,
         )
 
+    def _hold(self, descriptor: Descriptor) -> None:
+        """What the call's paths lead to now is what the tool opens, however long somebody thinks about it."""
+        self.context = pinned(self.context, self.call, descriptor)
+
     async def _park(self, call_id: str, kind: str, payload: dict[str, Any]) -> Any:
         """Parks with the deadline held (DI-4)."""
         assert self._timer is not None and self._session_park is not None
@@ -203,11 +209,15 @@ class _Attempt:
         try:
             before = await self.hooks.before(self.call, self.context)
             self.call, self.rewritten = before.call, before.rewritten
+            if self.rewritten:
+                self._hold(descriptor)
             verdict = before.verdict
             self.decision = verdict.decision
             if isinstance(verdict, Pending):
                 answer = await ask(self.call, verdict, tool, self._given(descriptor), self.context)
                 self.call, self.rewritten = answer.call, self.rewritten or answer.rewritten
+                if answer.rewritten:
+                    self._hold(descriptor)
                 verdict, self.decision, self.choice = answer.verdict, answer.decision, answer.choice
         except Exception as error:  # noqa: BLE001 - the border of a hook: one that fails has not consented
             why = str(error) if isinstance(error, LmxError) else f"a hook raised {type(error).__name__}"
