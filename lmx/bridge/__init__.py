@@ -9,6 +9,7 @@ Every surface uses it: the full screen and the plain one differ in how they draw
 | `merging` | what streams, joined to one event a frame |
 | `said` | what was said to the session, one after another |
 | `drafts` | unsent words on disk |
+| `shell` | a command that the person runs |
 | `gate` | answers to parked calls, the mode, remembered rules |
 | `menus` | what menus and cards ask of the disk or a provider |
 | `actions` | what a slash command may do |

@@ -97,6 +97,9 @@ class LineActions:
             self._surface.tell(msg.Retrying(False))
             raise
 
+    async def shell(self, command: str) -> None:
+        await self._bridge.shell.run(command)
+
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         told = await putback.put_back(self.host.checkpoints, self.session.id, action, turns, sure=sure, force=force)
         self.say(told)

@@ -10,6 +10,7 @@ from lmx.bridge.gate import Gate
 from lmx.bridge.host import Host
 from lmx.bridge.menus import Menus
 from lmx.bridge.said import Said
+from lmx.bridge.shell import Shell
 from lmx.bridge.shown import Shown
 from lmx.bridge.surface import Surface
 from lmx.conversation import effects as fx
@@ -25,6 +26,7 @@ class Bridge:
         host.tell = lambda sentence: surface.tell(msg.Notice(sentence))
         self.drafts = Drafts(host, surface)
         self.shown = Shown(host, surface, self.drafts)
+        self.shell = Shell(self.shown, surface)
         self.said = Said(self.shown, surface)
         self.gate = Gate(host, self.shown, surface)
         self.menus = Menus(host, self.shown, surface)
@@ -43,6 +45,8 @@ class Bridge:
         _DOES[type(effect)](self, effect)
 
     async def cancel(self) -> None:
+        if self.shell.cancel():
+            return
         try:
             await self.shown.live().cancel()
         except LmxError:

@@ -7,6 +7,7 @@ from lmx.commands.base import Actions, Command
 from lmx.commands.help import Help
 from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Model, New, Quit, Resume, Retry
+from lmx.commands.shell import Shell
 from lmx.commands.undo import Redo, Rewind, Undo
 
 __all__ = ["COMMANDS", "Actions", "Command"]
@@ -29,5 +30,6 @@ COMMANDS: tuple[Command, ...] = (
     Decline(),
     CancelQuestion(),
     Permissions(),
+    Shell(),
     Quit(),
 )

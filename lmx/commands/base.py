@@ -92,6 +92,9 @@ class Actions(Protocol):
     async def retry(self) -> None:
         """Ask again what a provider's failure ended. Raises LmxError where there is nothing of the kind."""
 
+    async def shell(self, command: str) -> None:
+        """Run the person's own command; its receipt and what the model reads of it follow. Raises LmxError."""
+
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         """Show what an undo of the files would do, or with `sure` do it. Raises LmxError where there is nothing to do."""
 

@@ -12,6 +12,7 @@ import msgspec
 from lmx import words
 from lmx.conversation.draft import Draft
 from lmx.conversation.state import Phase, State
+from lmx.conversation.unsent import notes
 from lmx.sanitize import one_line, visible
 
 DIRECTORY_CELLS = 32
@@ -141,6 +142,8 @@ def composer_labels(state: State) -> tuple[str, str]:
         return words.REVISE_TITLE.format(number=state.queue.revising + 1), words.REVISE_LABEL
     if waiting:
         return words.APPROVE_TITLE, words.ANSWER_LABEL
+    if notes.command_of(state.draft.text):
+        return words.SHELL_TITLE, words.SHELL_QUEUE_LABEL if state.busy else words.SHELL_LABEL
     return "", words.STEER_LABEL if state.busy else words.SEND_LABEL
 
 

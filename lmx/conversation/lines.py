@@ -17,7 +17,7 @@ from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import cards, phases, turns
 from lmx.conversation.state import Steer
 from lmx.conversation.step import Command, Step, held_box, steer_box
-from lmx.conversation.unsent import browsing, queue
+from lmx.conversation.unsent import browsing, notes, queue
 from lmx.sanitize import one_line
 
 ARMED_MS = 750
@@ -303,7 +303,9 @@ def quit_asked(step: Step) -> None:
 
 
 def _command_line(text: str) -> tuple[str, str] | None:
-    """(name, argument) of a slash command; None for text, `//text` and paths such as `/usr/bin` (CMD-2)."""
+    """(name, argument) of a command; None for text, `//text` and paths such as `/usr/bin` (CMD-2). `!x` is `/shell x`."""
+    if command := notes.command_of(text):
+        return "shell", command
     if not text.startswith("/"):
         return None
     first, _, rest = text[1:].partition(" ")

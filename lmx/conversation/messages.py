@@ -166,6 +166,35 @@ class Performed(Message, frozen=True):
     ok: bool = True
 
 
+class Travels(Message, frozen=True):
+    """Something the model is to read with the person's next message (EVT-5)."""
+
+    text: str
+
+
+class ShellBegan(Message, frozen=True):
+    """The person's own command runs (CMP-37)."""
+
+    id: str
+    command: str
+
+
+class ShellSaid(Message, frozen=True):
+    id: str
+    text: str
+
+
+class ShellEnded(Message, frozen=True, kw_only=True):
+    """`ending`: exited (then `exit_status`), output_limit, failed (then `reason`) or stopped."""
+
+    id: str
+    command: str
+    output: str
+    ending: str
+    exit_status: int | None = None
+    reason: str = ""
+
+
 class CancelAsked(Message, frozen=True):
     """/cancel."""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import lines, menus
@@ -19,7 +21,7 @@ from lmx.conversation.panels import history, hunks, question
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
-from lmx.conversation.unsent import browsing, kept, queue
+from lmx.conversation.unsent import browsing, kept, notes, queue
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall, events
@@ -62,6 +64,7 @@ def _ready(step: Step, message: msg.Ready) -> None:
     step.set(life="ready")
     if message.window is not None:
         step.set(window=type(step.state.window)(tokens=step.state.window.tokens, size=message.window))
+    notes.give_again(step)
     entries.settled(step, message.pending, busy=message.busy)
     if not step.state.busy:
         lines.send_held(step)
@@ -193,6 +196,22 @@ def _compacting(step: Step, message: msg.Compacting) -> None:
         turns.take_undelivered(step)
 
 
+def _shell_began(step: Step, message: msg.ShellBegan) -> None:
+    """`!` holds the session as a turn does: Ctrl-C ends it, what is typed waits, and it leaves no rule."""
+    turns.begin(step)
+    notes.began(step, message.id, message.command)
+
+
+def _shell_ended(step: Step, message: msg.ShellEnded) -> None:
+    ran = notes.Ran(
+        command=message.command, output=message.output, ending=message.ending, exit_status=message.exit_status
+    )
+    notes.ended(step, message.id, ran, message.reason)
+    if step.state.turn is not None and step.state.turn.began is None:
+        turns.close(step)
+        turns.take_undelivered(step)
+
+
 def _retrying(step: Step, message: msg.Retrying) -> None:
     """`/retry` is a turn without a message; its request says when it began."""
     if message.begins:
@@ -212,6 +231,8 @@ def _passed_over(step: Step, event: events.ModelSkipped) -> None:
 
 
 def _masked(step: Step, event: events.SecretsMasked) -> None:
+    if event.where == "steer" and step.state.steer is not None:
+        step.set(steer=replace(step.state.steer, masked=True))
     step.note(words.secrets_masked(event.where, [one_line(name) for name in event.names]), tone="notice")
 
 
@@ -270,6 +291,10 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Compacting: _compacting,
     msg.Retrying: _retrying,
     msg.Performed: lambda step, m: lines.performed(step, ok=m.ok),
+    msg.Travels: lambda step, m: notes.give(step, notes.of_note(m.text)),
+    msg.ShellBegan: _shell_began,
+    msg.ShellSaid: lambda step, m: calls.output(step, m.id, m.text),
+    msg.ShellEnded: _shell_ended,
     msg.CancelAsked: lambda step, m: lines.cancel(step),
     msg.QuitAsked: lambda step, m: lines.quit_asked(step),
     # the bridge

@@ -104,12 +104,16 @@ class Card(Struct, frozen=True, kw_only=True):
 
 
 class Steer(Struct, frozen=True, kw_only=True):
-    """A message for the running turn that the engine holds. `undelivered`: it is being taken back after the turn's end."""
+    """A message for the running turn that the engine holds. `undelivered`: it is being taken back after the turn's end.
+
+    `masked`: the engine holds it with placeholders for credentials, so its record will not say the same.
+    """
 
     draft: Draft
     text: str
     key: str
     undelivered: bool = False
+    masked: bool = False
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -197,7 +201,8 @@ class State(Struct, frozen=True, kw_only=True):
     (`began_focused`). `stash` holds drafts that something cleared, newest last; `held` is a message sent before there was a
     session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
     performed; `kept` says that what is not sent is kept on disk for the next sitting. `settled` are the calls of the wave
-    whose questions are over; `all_asked` those that `/approve all` has listed and would run.
+    whose questions are over; `all_asked` those that `/approve all` has listed and would run; `notes` go to the model with the
+    next message.
     """
 
     life: str = "starting"
@@ -234,6 +239,7 @@ class State(Struct, frozen=True, kw_only=True):
     queue: Queue = Queue()
     performing: int = 0
     kept: bool = False
+    notes: tuple[str, ...] = ()
     history: tuple[Draft, ...] = ()
     browsing: Browsing | None = None
     menu: Menu | None = None

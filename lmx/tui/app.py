@@ -57,12 +57,12 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         *,
         look: Look | None = None,
         now: Callable[[], int] = monotonic_ms,
-        outside: Outside = Outside(),
+        outside: Outside | None = None,
     ):
         crash = host.history_path.parent / "crash" if host.history_path is not None else None
         super().__init__(look=look, crash_directory=crash)
         self.listening = False
-        self.host, self._now, self.outside = host, now, outside
+        self.host, self._now, self.outside = host, now, outside or Outside()
         self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
         self.bridge = Bridge(host, self)
         self._rules = Conversation(Receipts(), COMMANDS)

@@ -62,6 +62,15 @@ def chip_label(number: int, text: str, long_lines: int = 8) -> str:
     return f"[pasted #{number} · {amount}]"
 
 
+# --- a command of the person's ---------------------------------------------------------------------------------------------
+
+SHELL_TITLE = "your own command"
+SHELL_LABEL = "Enter run · Ctrl-C stops it"
+SHELL_QUEUE_LABEL = "Tab queue · it waits until the turn is over"
+SHELL_NOTHING = "/shell takes the command to run, as ! does"
+SHELL_TRAVELS = "goes to the model with your next message"
+SHELL_NO_TERMINAL = "{program} gets no terminal here; Ctrl-Z goes to your shell, fg comes back"
+
 # --- the editor ----------------------------------------------------------------------------------------------------------
 
 EDITOR_UNREADABLE = "{editor} cannot be read as a command; VISUAL or EDITOR names the editor"

@@ -19,7 +19,9 @@ from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry, valid_text
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, Notice, SecretsMasked, TurnError
+from lmx_core.session import command as commands
 from lmx_core.session.actor import Actor
+from lmx_core.session.command import CommandResult
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
 from lmx_core.session.prompt import refresh, run
@@ -277,6 +279,18 @@ class Session(Configured):
             cwd=settings.options.cwd, environment=settings.environment, call_id="files", clock=self._actor.clock
         )
         return (await list_files(here, await find_root(here, ""))).files
+
+    async def run_command(self, command: str, on_output: Callable[[str], None] | None = None) -> CommandResult:
+        """Runs a command for the person, where `bash` runs its own: in the working directory, confined as they are (CMP-37).
+
+        Nobody is asked, nothing is recorded, and the session may do other work meanwhile; whoever wants the model to know of it
+        says so, with `steer`. `on_output` hears plain text as it comes. Cancelling the caller ends the command.
+        """
+        command = _checked("a command", command)
+        if self.down is not None:
+            raise SessionDown(self.down)
+        settings = self._actor.settings
+        return await commands.run(settings.environment, settings.options.cwd, command, on_output)
 
     async def compact(self, timeout_ms: float = 120_000) -> CompactResult:
         """Has the conversation so far summarised now (MET-7).

@@ -19,6 +19,7 @@ from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
+from lmx.conversation.unsent import notes
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import Entry, ToolCall
@@ -62,6 +63,7 @@ def opened(step: Step, message: Opened) -> None:
         model=one_line(message.model),
         mode=message.mode,
         sandbox=message.sandbox,
+        notes=step.state.notes if message.session_id == step.state.session_id else (),
         keys=step.state.keys,
         **{name: getattr(step.state, name) for name in _OF_THE_PERSON},
     )
@@ -106,6 +108,10 @@ def _user(step: Step, entry: Entry, at: int) -> None:
         turns.close(step)
     _delivered(step, str(payload.get("text") or ""), joins=joins)
     turns.begin(step, at)
+    if joins and (said := notes.read(str(payload.get("text") or ""))) is not None:
+        if not notes.delivered(step, str(payload.get("text"))):
+            notes.draw(step, entry.id, said)
+        return
     if payload.get("stop_hook"):
         text = visible(str(payload.get("text") or ""))
         step.append(Block(key=entry.id, kind="note", text=words.HOOK_VOICE.format(text=text), tone="muted"))
@@ -133,7 +139,7 @@ def _delivered(step: Step, text: str, *, joins: bool) -> None:
     """The person's words are on record: what stood for them on the screen goes."""
     steer = step.state.steer
     if joins or step.state.sending is None:
-        if steer is not None and steer.text == text:
+        if steer is not None and (steer.text == text or steer.masked):
             step.set(steer=None)
             step.do(fx.Remove(steer.key))
         return

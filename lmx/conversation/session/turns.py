@@ -18,7 +18,7 @@ from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
-from lmx.conversation.unsent import queue
+from lmx.conversation.unsent import notes, queue
 from lmx.sanitize import visible
 from lmx_core import Usage
 from lmx_core.events import ContextPosition, Finished, ProviderRetry, SteerDropped, TurnError
@@ -225,7 +225,9 @@ def _summary(step: Step, turn: Turn) -> str:
 def steer_dropped(step: Step, event: SteerDropped) -> None:
     """The engine did not deliver the waiting message: back to the person."""
     steer = step.state.steer
-    if steer is not None and steer.text == event.text:
+    if notes.read(event.text) is not None:
+        step.do(fx.SteerTurn(event.text))  # it goes with the message after this one
+    elif steer is not None and (steer.text == event.text or steer.masked):
         undelivered(step)
 
 

@@ -24,10 +24,11 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draft: Draft = EMPTY
     stash: tuple[Draft, ...] = ()
     queue: tuple[Draft, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
-        return self.draft.blank and not self.stash and not self.queue
+        return self.draft.blank and not self.stash and not self.queue and not self.notes
 
 
 def of(state: State) -> Kept:
@@ -41,11 +42,12 @@ def of(state: State) -> Kept:
     *aside, draft = [EMPTY, *(draft for draft in under_way if draft is not None and not draft.blank)]
     stands = draft if draft is live or draft is state.draft else EMPTY
     more = aside[1:] if stands is draft else [*aside[1:], draft]
-    return Kept(draft=stands, stash=(*state.stash, *more), queue=state.queue.items)
+    return Kept(draft=stands, stash=(*state.stash, *more), queue=state.queue.items, notes=state.notes)
 
 
 def restored(step: Step, kept: Kept) -> None:
     """The session that is shown left this behind. What is being written now comes before it."""
+    step.set(notes=(*step.state.notes, *kept.notes))
     for draft in kept.stash:
         step.stash(draft)
     refused = [draft for draft in kept.queue if not draft.blank and not queue.add(step, draft)]

@@ -1,7 +1,7 @@
 """A draft in the person's own editor (CMP-36).
 
-The file is private and goes away again whatever happens, for a draft may hold what nobody else is to read. Every way in which an
-editor can fail leaves the draft as it was.
+The file is private and goes away again whatever happens, for a draft may hold what nobody else is to read. Every way in which
+an editor can fail leaves the draft as it was.
 """
 
 from __future__ import annotations

@@ -58,6 +58,25 @@ async def test_cmp_40_what_is_queued_is_seen_and_sent_in_order(tmp_path):
         assert users(host) == ["go", "one", "two more"] and "▸" not in shown.text()
 
 
+async def test_cmp_37_a_command_of_the_persons_own(tmp_path):
+    """CMP-37, EVT-5: it runs in the session's directory, is stopped with Ctrl-C, and the model reads it next time."""
+    host = FakeHost(tmp_path, [complete("I see.")])
+    async with screen(host) as shown:
+        await shown.pilot.press("exclamation_mark")
+        await shown.say("echo from; pwd")
+        await shown.until("✓ Ran echo")
+        await shown.pilot.press("exclamation_mark")
+        await shown.say("echo up; sleep 60")
+        await shown.until("    up")
+        await shown.pilot.press("ctrl+c")
+        await shown.until("Stopped")
+        assert not shown.app.state.busy and users(host) == []
+        await shown.say("what was that")
+        await shown.until("I see.")
+        first, *told = users(host)
+        assert first == "what was that" and len(told) == 2 and f"from\n{tmp_path}" in told[0] and "up" in told[1]
+
+
 async def test_approving_and_refusing(tmp_path):
     """APR-1, APR-3 through the real gate, tools and files."""
     turns = [
