@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from lmx import words
 from lmx.bridge import putback
 from lmx.bridge.bridge import Bridge
 from lmx.commands import Command
@@ -12,10 +13,12 @@ from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx_core import FOREVER
 from lmx_core.errors import Cancelled, CompactionFailed, LmxError
+from lmx_core.names import name_of
 
 if TYPE_CHECKING:
     from lmx.bridge.gate import Gate
     from lmx.bridge.host import Host
+    from lmx.changes import Changes
     from lmx_core import Session
 
 
@@ -64,6 +67,24 @@ class LineActions:
     def quit(self) -> None:
         self._surface.tell(msg.QuitAsked())
 
+    def copy(self, text: str) -> None:
+        self._surface.tell(msg.Wanted(fx.Copy(text)))
+
+    def read(self, text: str) -> None:
+        self._surface.tell(msg.Wanted(fx.Read(text)))
+
+    def terminal(self) -> None:
+        self._surface.tell(msg.Wanted(fx.TellTerminal()))
+
+    def prompt(self, text: str) -> None:
+        self._surface.tell(msg.PromptAsked(text))
+
+    def label(self, name: str | None) -> None:
+        self._surface.tell(msg.Labelled(name))
+
+    def queue(self, *, clear: bool) -> None:
+        self._surface.tell(msg.QueueAsked(clear=clear))
+
     def model(self) -> str:
         return self._model
 
@@ -97,15 +118,31 @@ class LineActions:
             self._surface.tell(msg.Retrying(False))
             raise
 
+    async def fork(self, turn: int | None) -> None:
+        left = self.session.id
+        copy = await self.host.fork(left, turn)
+        await self.resume(copy)
+        if self.session.id == copy:
+            self.say(words.forked(name_of(left), turn), tone="muted")
+
+    async def pick_session(self, *, everywhere: bool) -> None:
+        await self._bridge.looked.list_sessions(everywhere=everywhere)
+
+    async def diff(self) -> None:
+        await self._bridge.looked.read_changes()
+
+    async def changes(self) -> Changes:
+        return await self._bridge.looked.changes()
+
+    async def refresh(self) -> int:
+        return await self.session.refresh()
+
     async def shell(self, command: str) -> None:
         await self._bridge.shell.run(command)
 
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         told = await putback.put_back(self.host.checkpoints, self.session.id, action, turns, sure=sure, force=force)
         self.say(told)
-
-    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
-        return await self._bridge.menus.sessions(everywhere=everywhere)
 
     def keys(self) -> Sequence[tuple[str, str]]:
         return self._surface.keys()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lmx import words
 from lmx.bridge.drafts import Drafts
 from lmx.bridge.gate import Gate
 from lmx.bridge.host import Host
+from lmx.bridge.looked import Looked
 from lmx.bridge.menus import Menus
 from lmx.bridge.said import Said
 from lmx.bridge.shell import Shell
@@ -30,6 +32,7 @@ class Bridge:
         self.said = Said(self.shown, surface)
         self.gate = Gate(host, self.shown, surface)
         self.menus = Menus(host, self.shown, surface)
+        self.looked = Looked(host, self.shown, surface)
 
     async def begin(self) -> None:
         """The start: the session the command line asks for, and its first prompt (LAY-9)."""
@@ -64,5 +67,13 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.CycleMode: lambda to, e: to.gate.cycle(),
     fx.Need: lambda to, e: to.surface.work(to.menus.files() if e.kind == "files" else to.menus.offer(e.kind), "menu"),
     fx.ReadProposal: lambda to, e: to.surface.work(to.menus.proposal(e.id, e.paths), "evidence"),
+    fx.ReadChanges: lambda to, e: to.surface.work(to.looked.read_changes(), "/diff"),
+    fx.ReadPatch: lambda to, e: to.surface.work(to.looked.read_patch(e.change), "/diff"),
+    fx.ListSessions: lambda to, e: to.surface.work(to.looked.list_sessions(everywhere=e.all_of_them), "/resume"),
+    fx.SearchSessions: lambda to, e: to.surface.work(to.looked.search(e.query, everywhere=e.all_of_them), "/resume"),
+    # what only a screen can do; another surface says so
+    fx.Copy: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="copy"))),
+    fx.Read: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="transcript"))),
+    fx.TellTerminal: lambda to, e: None,
     fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),
 }

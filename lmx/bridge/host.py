@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import logging
 
+    from lmx.search import Results
     from lmx.sessions import SessionInfo
     from lmx_core import Entry, Session
     from lmx_core.permissions import Handle, Rules
@@ -41,6 +42,8 @@ class Host(Protocol):
     """Takes the credentials out of what is kept in the history."""
     drafts: Path | None
     checkpoints: Path | None
+    state: Path | None
+    """Where lmx keeps its own files; None where nothing may be kept."""
     tell: Callable[[str], None]
     notices: list[str]
     log: logging.Logger
@@ -57,8 +60,23 @@ class Host(Protocol):
     async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
         """Sessions of this directory (or all), newest activity first, without empty and child ones."""
 
+    async def search(self, query: str, everywhere: bool = False) -> Results:
+        """Sessions in which this was said; the last word may not be typed to its end yet."""
+
     async def models(self) -> list[str]:
         """Model specs to offer in the menu, best first; may ask providers, so it is never awaited on the key path."""
+
+    async def providers(self) -> list[tuple[str, str]]:
+        """(name, whether it can be asked) of every provider that may be chosen."""
+
+    async def model_of(self, provider: str) -> str:
+        """The model to begin with at a provider, as a spec."""
+
+    async def fork(self, session_id: str, turn: int | None) -> str:
+        """The id of a copy of a stored session, up to and including that turn."""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """(what, how it stands) of how this lmx was set up, for /doctor; no key and no address is in it."""
 
     async def entries(self, session_id: str) -> list[Entry]:
         """The stored transcript of a session, for drawing it."""

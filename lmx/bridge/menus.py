@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lmx import words
 from lmx.bridge.evidence import read_before
 from lmx.bridge.host import Host
@@ -9,8 +11,13 @@ from lmx.bridge.shown import Shown
 from lmx.bridge.surface import Surface
 from lmx.conversation import messages as msg
 from lmx.conversation import picker
+from lmx.sanitize import one_line
 from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
+
+
+def _named(parked: dict[str, Any]) -> str:
+    return str((parked.get("payload") or {}).get("name") or "")
 
 
 class Menus:
@@ -32,6 +39,13 @@ class Menus:
         try:
             if kind == "models":
                 rows = tuple((spec, "") for spec in await self._host.models())
+            elif kind == "providers":
+                rows = tuple(await self._host.providers())
+            elif kind == "efforts":
+                rows = tuple((level, "") for level in [*await self._shown.live().reasoning_efforts(), "default"])
+            elif kind == "calls":
+                parked = (await self._shown.live().info()).pending
+                rows = tuple((call["call_id"], one_line(_named(call))) for call in parked if call["kind"] == "approval")
             elif kind == "sessions":
                 rows = tuple(await self.sessions(everywhere=False))
         except LmxError as error:

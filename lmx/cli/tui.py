@@ -9,23 +9,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import platform
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from lmx import __version__, argv, sessions
+from lmx import __version__, argv, sessions, words
 from lmx.assembly import SessionFactory
 from lmx.cli import failures, opening
 from lmx.config import layers, logs, sandbox, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
 from lmx.extensions.load import wanted
+from lmx.sanitize import one_line
 from lmx.sessions import SessionInfo
 from lmx_core import Entry, Runtime, Session
-from lmx_core.errors import ConfigError, LmxError
+from lmx_core.errors import ConfigError, LmxError, UnknownEntry
 from lmx_core.names import name_of
-from lmx_core.providers.catalog import names
+from lmx_core.providers.catalog import PROVIDERS, ProviderInfo, find, names
 from lmx_core.tasks import run_in_thread
+from lmx_core.transcript import fork as transcript
+
+if TYPE_CHECKING:
+    from lmx.search import Results
 
 T = TypeVar("T")
 
@@ -83,6 +89,7 @@ class ScreenHost:
         keeps = factory.settings.get("drafts", True)
         self.drafts = directory / "drafts" if directory is not None and keeps else None
         self.checkpoints = factory.checkpoints
+        self.state = directory
         self.log = logging.getLogger("lmx.tui")
         self.notices = factory.notices
         self.resume_hint: Callable[[str], str] = self.hint
@@ -115,6 +122,75 @@ class ScreenHost:
     async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
         where = None if everywhere else self.cwd
         return await self._told(sessions.listed(self._factory.settings.sessions_dir, cwd=where))
+
+    async def providers(self) -> list[tuple[str, str]]:
+        """The providers of the table, those that a key opens or that need none, and any other with a key."""
+        keyed = self._factory.key_names
+        known = [info for info in PROVIDERS if info.alias_of is None]
+        named = {info.name for info in known}
+        rows = [(info.name, _how_it_opens(info, keyed.get(info.name))) for info in known]
+        return rows + [
+            (name, words.PROVIDER_KEYED.format(variable=v)) for name, v in keyed.items() if name not in named
+        ]
+
+    async def model_of(self, provider: str) -> str:
+        return await self._told(self._model_of(provider))
+
+    async def _model_of(self, provider: str) -> str:
+        """What the configuration names, else what was used last, else the usual one, else the first that is served."""
+        info = find(provider)
+        if info is None:
+            raise LmxError(words.PROVIDER_UNKNOWN.format(name=one_line(provider)))
+        settings = self._factory.settings
+        if pinned := settings.get(f"providers.{info.name}.model"):
+            return models.spec(pinned if pinned.startswith(f"{info.name}:") else f"{info.name}:{pinned}", "/provider")
+        last = state.remembered_model(settings.state) or ""
+        if last.startswith(f"{info.name}:"):
+            return last
+        if info.default_spec is not None:
+            return info.default_spec
+        served = await self._factory.provider.available_models(info.name)
+        if not served:
+            raise LmxError(words.PROVIDER_NO_MODEL.format(name=info.name))
+        return str(served[0])
+
+    async def fork(self, session_id: str, turn: int | None) -> str:
+        return await self._told(self._fork(session_id, turn))
+
+    async def _fork(self, session_id: str, turn: int | None) -> str:
+        store = self._factory.store
+        try:
+            return await transcript.fork(store, session_id, at=None if turn is None else f"turn={turn}")
+        except UnknownEntry as error:
+            ends = transcript.turn_ends(await run_in_thread(store.read, session_id))
+            raise LmxError(words.no_such_turn(len(ends))) from error
+
+    def facts(self) -> list[tuple[str, str]]:
+        factory = self._factory
+        settings = factory.settings
+        keys = ", ".join(f"{name} ({variable})" for name, variable in factory.key_names.items())
+        return [
+            ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+            ("configuration", str(settings.config or settings.config_source)),
+            ("state", words.DOCTOR_NOTHING_KEPT if self.state is None else str(self.state)),
+            ("sessions", str(settings.sessions_dir)),
+            ("keys", keys or words.DOCTOR_NO_KEYS),
+            ("undo", words.DOCTOR_NO_UNDO if self.checkpoints is None else words.DOCTOR_UNDO),
+            ("sandbox", self.sandbox or words.DOCTOR_NO_SANDBOX),
+        ]
+
+    async def search(self, query: str, everywhere: bool = False) -> Results:
+        return await self._told(self._search(query, everywhere))
+
+    async def _search(self, query: str, everywhere: bool) -> Results:
+        from lmx.search import Results, search, terms
+
+        wanted = terms(query, typing=True)
+        if not wanted:
+            return Results(found=())
+        where = None if everywhere else self.cwd
+        directory = self._factory.settings.sessions_dir
+        return await search(wanted, sessions_dir=directory, state=self.state, cwd=where, wait=False)
 
     async def entries(self, session_id: str) -> list[Entry]:
         return await self._told(run_in_thread(self._factory.store.read, session_id))
@@ -154,6 +230,14 @@ class ScreenHost:
             raise ConfigError(str(error)) from error
         except LmxError as error:
             raise ConfigError(str(failures.command_error(error, self._factory.settings.sessions_dir))) from error
+
+
+def _how_it_opens(info: ProviderInfo, variable: str | None) -> str:
+    if variable is not None:
+        return words.PROVIDER_KEYED.format(variable=variable)
+    if info.opens != "key" or not info.key_variables:
+        return words.PROVIDER_KEYLESS
+    return words.PROVIDER_NO_KEY.format(variables=" or ".join(info.key_variables))
 
 
 def _shell_directory() -> Path:

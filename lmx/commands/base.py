@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from lmx_core.permissions import Handle, Rules
 
 if TYPE_CHECKING:
+    from lmx.changes import Changes
     from lmx_core import Session
 
 
@@ -41,6 +42,22 @@ class Place(Protocol):
 
     @property
     def version(self) -> str: ...
+
+    @property
+    def state(self) -> Path | None:
+        """Where lmx keeps its own files; None where nothing is kept on disk."""
+
+    async def providers(self) -> list[tuple[str, str]]:
+        """(name, whether it can be asked) of every provider that may be chosen."""
+
+    async def model_of(self, provider: str) -> str:
+        """The model to begin with at a provider, as a spec. Raises LmxError where there is none."""
+
+    async def fork(self, session_id: str, turn: int | None) -> str:
+        """The id of a copy, up to and including that turn. Raises LmxError where there is no such turn."""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """(what, how it stands) of how this lmx was set up, for /doctor; no key and no address is in it."""
 
 
 class Actions(Protocol):
@@ -71,6 +88,24 @@ class Actions(Protocol):
     def take_back(self) -> None:
         """Withdraw the message that waits for the next request."""
 
+    def copy(self, text: str) -> None:
+        """Put it on the clipboard; the surface says how that went."""
+
+    def read(self, text: str) -> None:
+        """Show it in the person's own pager."""
+
+    def prompt(self, text: str) -> None:
+        """Send it to the model as if it had been typed."""
+
+    def label(self, name: str | None) -> None:
+        """Call the session so on this screen; empty: by its own name; None: say how it is called."""
+
+    def queue(self, *, clear: bool) -> None:
+        """List what waits for the end of the turn, or put it aside."""
+
+    def terminal(self) -> None:
+        """Say what the surface knows of its terminal."""
+
     def quit(self) -> None:
         """Leave, with a warning where something would be lost."""
 
@@ -92,14 +127,26 @@ class Actions(Protocol):
     async def retry(self) -> None:
         """Ask again what a provider's failure ended. Raises LmxError where there is nothing of the kind."""
 
+    async def fork(self, turn: int | None) -> None:
+        """Copy the conversation, up to a turn, and change to the copy. Raises LmxError; then the old one stays."""
+
+    async def pick_session(self, *, everywhere: bool) -> None:
+        """Open the list of stored sessions, which can be searched. Raises LmxError."""
+
+    async def diff(self) -> None:
+        """Open the panel of what has changed in the work tree. Raises LmxError where there is nothing to compare with."""
+
+    async def changes(self) -> Changes:
+        """What has changed in the work tree. Raises LmxError as `diff` does."""
+
+    async def refresh(self) -> int:
+        """Read attached files again; how many have changed. Raises LmxError."""
+
     async def shell(self, command: str) -> None:
         """Run the person's own command; its receipt and what the model reads of it follow. Raises LmxError."""
 
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         """Show what an undo of the files would do, or with `sure` do it. Raises LmxError where there is nothing to do."""
-
-    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
-        """Stored sessions as (name, what tells it apart), newest activity first."""
 
     def keys(self) -> Sequence[tuple[str, str]]:
         """(key, what it does), for /help."""

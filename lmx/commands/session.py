@@ -17,18 +17,30 @@ class New(Command):
 
 class Resume(Command):
     name = "resume"
-    summary = "list the sessions of this directory (or all), or change to one"
+    summary = "list and search the sessions of this directory (or all), or change to one"
     hint = "[SESSION | all]"
     when = "idle-always"
     offers = "sessions"
-    asks = True
 
     async def perform(self, act: Actions, argument: str) -> None:
         if argument and argument != "all":
             await act.resume(argument)
-            return
-        found = await act.sessions(everywhere=argument == "all")
-        act.say("\n".join(f"{name}  {what}" for name, what in found) or words.NO_SESSIONS)
+        else:
+            await act.pick_session(everywhere=argument == "all")
+
+
+class Fork(Command):
+    name = "fork"
+    summary = "copy the conversation, or its first N turns, and go on in the copy"
+    hint = "[N]"
+    when = "idle"
+
+    def check(self, argument: str) -> str | None:
+        number = argument.isascii() and argument.isdigit() and len(argument) < 7 and int(argument) >= 1
+        return None if number or not argument else words.FORK_USAGE
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.fork(int(argument) if argument else None)
 
 
 class Model(Command):

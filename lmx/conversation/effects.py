@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from lmx.changes import Change
 from lmx.conversation.blocks import Block
 from lmx.conversation.draft import Draft
 
@@ -182,5 +183,47 @@ class WatchPanel(Effect, frozen=True):
     id: str
 
 
+class ReadChanges(Effect, frozen=True):
+    """Look again at what has changed in the work tree; answered by `ChangesRead`."""
+
+
+class ReadPatch(Effect, frozen=True):
+    """Read the difference of one file; answered by `PatchRead`."""
+
+    change: Change
+
+
+class ListSessions(Effect, frozen=True):
+    """List the stored sessions, of every directory or of this one; answered by `SessionsListed`."""
+
+    all_of_them: bool
+
+
+class SearchSessions(Effect, frozen=True):
+    """Search them; answered by `SessionsFound`, or by nothing when another search was asked for since."""
+
+    query: str
+    all_of_them: bool
+
+
 class Quit(Effect, frozen=True):
     pass
+
+
+# --- what a command asks of the surface; one that cannot do it says so --------------------------------------------------------
+
+
+class Copy(Effect, frozen=True):
+    """Put it on the clipboard and say how that went."""
+
+    text: str
+
+
+class Read(Effect, frozen=True):
+    """Show it in the person's own pager."""
+
+    text: str
+
+
+class TellTerminal(Effect, frozen=True):
+    """Say, as a row, what is known of the terminal."""

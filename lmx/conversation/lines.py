@@ -157,6 +157,15 @@ def prompt(step: Step, draft: Draft, text: str) -> None:
     step.do(fx.Prompt(draft, text))
 
 
+def ask(step: Step, text: str) -> None:
+    """What a command says to the model; where that is not possible just now it stands in the composer."""
+    draft = Draft(text=text, caret=len(text))
+    if step.state.life == "ready" and not step.state.busy:
+        prompt(step, draft, text)
+    else:
+        step.give_back(draft)
+
+
 def rejected(step: Step, draft: Draft, sentence: str) -> None:
     """The session did not take the prompt: it goes back to the person, and a row says why."""
     step.set(sending=None)

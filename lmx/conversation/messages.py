@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 
+from lmx.changes import Change, Changes, Patch
 from lmx.conversation.draft import Draft
+from lmx.conversation.effects import Effect
+from lmx.conversation.panels.picker import Stored
 from lmx.conversation.picker import Index
 from lmx.conversation.unsent.kept import Kept
 from lmx_core import Entry
@@ -203,6 +206,30 @@ class QuitAsked(Message, frozen=True):
     """/quit."""
 
 
+class Wanted(Message, frozen=True):
+    """A command asks the surface for this, in its turn among the other effects."""
+
+    effect: Effect
+
+
+class PromptAsked(Message, frozen=True):
+    """A command has something to say to the model."""
+
+    text: str
+
+
+class Labelled(Message, frozen=True):
+    """/name: what the session is called on this screen; empty: its own name, None: only say it."""
+
+    name: str | None
+
+
+class QueueAsked(Message, frozen=True, kw_only=True):
+    """/queue: list what waits, or put it aside."""
+
+    clear: bool
+
+
 # --- what the bridge tells --------------------------------------------------------------------------------------------
 
 
@@ -327,6 +354,35 @@ class TextEdited(Message, frozen=True):
     id: str
     path: str
     text: str
+
+
+class ChangesRead(Message, frozen=True):
+    """What has changed in the work tree."""
+
+    changes: Changes
+
+
+class PatchRead(Message, frozen=True):
+    """The difference of one file."""
+
+    change: Change
+    patch: Patch
+
+
+class SessionsListed(Message, frozen=True):
+    """Stored sessions for the picker of /resume, newest activity first."""
+
+    sessions: tuple[Stored, ...]
+    all_of_them: bool
+
+
+class SessionsFound(Message, frozen=True):
+    """What a search in them found; `notice` says what may be missing."""
+
+    query: str
+    all_of_them: bool
+    sessions: tuple[Stored, ...]
+    notice: str = ""
 
 
 class Painted(Message, frozen=True):

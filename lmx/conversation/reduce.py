@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from lmx import words
 from lmx.conversation import effects as fx
-from lmx.conversation import lines, menus
+from lmx.conversation import labels, lines, menus
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
+from lmx.conversation.panels import diff, history, hunks, picker, question
 from lmx.conversation.panels import frame as panels
-from lmx.conversation.panels import history, hunks, question
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Receipts, Step
@@ -297,6 +297,10 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.ShellEnded: _shell_ended,
     msg.CancelAsked: lambda step, m: lines.cancel(step),
     msg.QuitAsked: lambda step, m: lines.quit_asked(step),
+    msg.Wanted: lambda step, m: step.do(m.effect),
+    msg.PromptAsked: lambda step, m: lines.ask(step, m.text),
+    msg.Labelled: lambda step, m: labels.label(step, m.name),
+    msg.QueueAsked: lambda step, m: queue.asked(step, clear=m.clear),
     # the bridge
     msg.Starting: _starting,
     msg.Opened: _opened,
@@ -316,6 +320,10 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Before: lambda step, m: cards.before(step, m.call_id, m.text),
     msg.ProposalRead: lambda step, m: hunks.files_read(step, m.id, m.texts),
     msg.TextEdited: lambda step, m: hunks.edited(step, m.id, m.path, m.text),
+    msg.ChangesRead: lambda step, m: diff.read(step, m.changes),
+    msg.PatchRead: lambda step, m: diff.patch_read(step, m.change, m.patch),
+    msg.SessionsListed: lambda step, m: picker.listed(step, m.sessions, all_of_them=m.all_of_them),
+    msg.SessionsFound: lambda step, m: picker.found(step, m.query, m.sessions, m.notice, all_of_them=m.all_of_them),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
     msg.Ticked: lambda step, m: cards.ticked(step),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),

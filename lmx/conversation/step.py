@@ -93,6 +93,11 @@ class Step:
     def do(self, effect: fx.Effect) -> None:
         self.effects.append(effect)
 
+    def run(self, command: str, argument: str = "") -> None:
+        """Performs a command that nobody typed just now: it answers no card (APR-4)."""
+        self.set(performing=self.state.performing + 1)
+        self.do(fx.Run(command=command, argument=argument, focused=False))
+
     def flash(self, text: str) -> None:
         self.do(fx.Flash(text))
 

@@ -13,5 +13,6 @@ Nothing here costs a start anything: it is imported when somebody searches.
 from __future__ import annotations
 
 from lmx.search.find import Found, Hit, Results, search
+from lmx.search.query import terms
 
-__all__ = ["Found", "Hit", "Results", "search"]
+__all__ = ["Found", "Hit", "Results", "search", "terms"]

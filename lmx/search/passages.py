@@ -25,7 +25,7 @@ KINDS = ("you", "answer", "call", "output", "summary")
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """The words of one entry, sanitised: what a person saw is what is found. `at_ms` is when it was written, `seq` its number."""
+    """The words of one entry, sanitised: what a person saw is found. `at_ms`: when it was written; `seq`: its number."""
 
     seq: int
     kind: str

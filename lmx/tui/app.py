@@ -25,7 +25,7 @@ from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft
 from lmx.receipts import Receipts
 from lmx.sanitize import one_line
-from lmx.tui import history, keymap
+from lmx.tui import asked, history, keymap
 from lmx.tui.outputs import Outputs
 from lmx.tui.outside import Outside
 from lmx.tui.painted import Painted
@@ -373,5 +373,8 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.WatchPanel: lambda app, e: app.painted.watch_panel(e.id),
     fx.Remember: lambda app, e: app.work(app.remember(e.text), "history"),
     fx.Run: lambda app, e: app.work(app.run_command(e), f"/{e.command}"),
+    fx.Copy: lambda app, e: app.work(asked.copy(app, e.text), "/copy"),
+    fx.Read: lambda app, e: app.work(asked.read(app, e.text), "/transcript"),
+    fx.TellTerminal: lambda app, e: asked.tell_terminal(app),
     fx.Quit: lambda app, e: app.exit(0),
 }

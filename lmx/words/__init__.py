@@ -6,6 +6,7 @@ when it is said better. What a model, a tool or a file says is never here; it go
 
 from lmx.words.amounts import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.checks import *  # noqa: F403 - the one place: whoever says something says words.X
+from lmx.words.commands import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.composer import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.frame import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.panels import *  # noqa: F403 - the one place: whoever says something says words.X

@@ -137,10 +137,11 @@ def read(path: Path, limit: int) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
+    facts = os.fstat(fd)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
+        os.close(fd)
+        return None
     with os.fdopen(fd, "rb") as file:
-        facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
-            return None
         try:
             return file.read(limit)
         except OSError:

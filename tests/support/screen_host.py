@@ -14,6 +14,7 @@ from textual import events
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
+from lmx.search import Found, Hit, Results
 from lmx.sessions import SessionInfo
 from lmx.tui.app import LmxApp
 from lmx_core import (
@@ -32,6 +33,7 @@ from lmx_core.errors import LmxError
 from lmx_core.extensions import Checkpoints, Permissions, Search
 from lmx_core.names import name_of
 from lmx_core.permissions import Handle, Rules
+from lmx_core.transcript.fork import fork
 
 
 class FakeHost:
@@ -43,6 +45,7 @@ class FakeHost:
         self.history_path: Path | None = None
         self.mask: Callable[[str], str] = str
         self.checkpoints: Path | None = None
+        self.state: Path | None = None
         self.sandbox = ""
         self.drafts: Path | None = None
         self.log = logging.getLogger("test.screen")
@@ -84,6 +87,27 @@ class FakeHost:
 
     async def models(self) -> list[str]:
         return ["scripted:mock-model", "scripted:other"]
+
+    async def providers(self) -> list[tuple[str, str]]:
+        return [("scripted", "no key needed"), ("other", "no key: set OTHER_API_KEY")]
+
+    async def model_of(self, provider: str) -> str:
+        if provider != "scripted":
+            raise LmxError(f"there is no provider {provider}")
+        return "scripted:other"
+
+    async def fork(self, session_id: str, turn: int | None) -> str:
+        return await fork(self.store, session_id, at=None if turn is None else f"turn={turn}")
+
+    def facts(self) -> list[tuple[str, str]]:
+        return [("sandbox", self.sandbox or "off")]
+
+    async def search(self, query: str, everywhere: bool = False) -> Results:
+        ids = self.store.list_sessions()
+        hits = {id: [e for e in self.store.read(id) if query in str(e.payload.get("text"))] for id in ids}
+        infos = {info.id: info for info in await self.sessions()}
+        hit = Hit(seq=1, kind="you", at_ms=0, text=f"…{query}…")
+        return Results(found=tuple(Found(info=infos[id], hits=(hit,), places=1) for id, there in hits.items() if there))
 
     async def entries(self, session_id: str) -> list[Entry]:
         return self.store.read(session_id)

@@ -14,6 +14,7 @@ from lmx.conversation.draft import EMPTY, Draft
 from lmx.conversation.panels.base import ELICITATION
 from lmx.conversation.state import Queue
 from lmx.conversation.step import Step
+from lmx.sanitize import one_line
 
 MOST = 9
 """As many as there are digits to select them with."""
@@ -44,6 +45,21 @@ def next_one(step: Step) -> Draft | None:
     later = None if queue.revising is None else queue.revising - 1
     step.set(queue=replace(queue, items=queue.items[1:], at=max(queue.at - 1, 0), revising=later))
     return queue.items[0]
+
+
+def asked(step: Step, *, clear: bool) -> None:
+    """/queue: a row that lists what waits, or all of it put aside."""
+    items = step.state.queue.items
+    if not items:
+        step.note(words.QUEUE_EMPTY, tone="muted")
+    elif clear:
+        for draft in items:
+            step.stash(draft)
+        step.set(queue=Queue())
+        step.note(words.QUEUE_CLEARED.format(messages=words.plural(len(items), "message")), tone="muted")
+    else:
+        rows = [f"{number}  {one_line(draft.expanded())}" for number, draft in enumerate(items, 1)]
+        step.note("\n".join([*rows, words.QUEUE_PAUSED] if step.state.queue.paused else rows))
 
 
 def pause(step: Step) -> None:

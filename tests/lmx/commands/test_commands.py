@@ -14,9 +14,9 @@ from lmx_core.permissions import Handle, read_rules
 class Asked:
     """Records what a command does."""
 
-    def __init__(self, model: str = "m:m", sessions: list[tuple[str, str]] | None = None):
+    def __init__(self, model: str = "m:m"):
         self.done: list[tuple] = []
-        self._model, self._sessions = model, sessions or []
+        self._model = model
 
     def say(self, text: str, tone: str = "plain") -> None:
         self.done.append(("say", text))
@@ -54,9 +54,23 @@ class Asked:
     async def put_back(self, action, turns, *, sure, force):
         self.done.append((action, turns, sure, force))
 
-    async def sessions(self, *, everywhere: bool) -> list[tuple[str, str]]:
-        self.done.append(("sessions", everywhere))
-        return self._sessions
+    async def pick_session(self, *, everywhere: bool) -> None:
+        self.done.append(("pick", everywhere))
+
+    async def fork(self, turn: int | None) -> None:
+        self.done.append(("fork", turn))
+
+    async def refresh(self) -> int:
+        return 2
+
+    def prompt(self, text: str) -> None:
+        self.done.append(("prompt", text))
+
+    def label(self, name: str | None) -> None:
+        self.done.append(("label", name))
+
+    def queue(self, *, clear: bool) -> None:
+        self.done.append(("queue", clear))
 
     @property
     def session(self):
@@ -116,19 +130,21 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("compact", "", [("compact",)]), ("retry", "", [("retry",)]), ("clear", "", [("clear",)]),
         ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
         ("model", "openai:gpt-5-mini", [("model", "openai:gpt-5-mini")]),
+        ("resume", "", [("pick", False)]), ("resume", "all", [("pick", True)]),
+        ("fork", "", [("fork", None)]), ("fork", "3", [("fork", 3)]),
+        ("name", "", [("label", None)]), ("name", "default", [("label", "")]), ("name", "my own", [("label", "my own")]),
+        ("queue", "", [("queue", False)]), ("queue", "clear", [("queue", True)]),
+        ("refresh", "", [("say", "2 attached files read again")]),
     ),
 )  # fmt: skip
 def test_what_a_command_asks_for(name, argument, done):
     assert perform(name, argument) == done
 
 
-def test_bare_model_and_resume_show():
+def test_a_bare_model_shows():
     """tui.md 4: shown as transcript rows."""
     assert "m:m" in perform("model")[0][1] and "no model" in perform("model", model="")[0][1]
     assert perform("model", "m:m") == perform("model"), "the one in use is no switch, and is not passed over in silence"
-    listed = perform("resume", "all", sessions=[("amber-otter", "2 turns")])
-    assert listed == [("sessions", True), ("say", "amber-otter  2 turns")]
-    assert "no stored sessions" in perform("resume")[1][1]
 
 
 def test_help_lists_every_command_in_order_and_the_keys():

@@ -1,0 +1,28 @@
+"""Commands about this screen and what waits in it: /name, /queue (tui.md 4)."""
+
+from __future__ import annotations
+
+from lmx import words
+from lmx.commands.base import Actions, Command
+
+
+class Name(Command):
+    name = "name"
+    summary = "call the session something else on this screen, until it is left; default: its own name again"
+    hint = "[TEXT | default]"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.label("" if argument == "default" else argument or None)
+
+
+class WaitingLine(Command):
+    name = "queue"
+    summary = "list what waits for the end of the turn; clear puts it aside"
+    hint = "[clear]"
+    when = "always"
+
+    def check(self, argument: str) -> str | None:
+        return None if argument in ("", "clear") else words.QUEUE_USAGE
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.queue(clear=argument == "clear")

@@ -1,0 +1,82 @@
+"""What a command asks of the full screen: the clipboard, the person's pager, what there is to know of the terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmx import words
+from lmx.conversation import messages as msg
+from lmx.sanitize import one_line
+from lmx_core.errors import LmxError
+
+if TYPE_CHECKING:
+    from lmx.tui.app import LmxApp
+
+
+async def copy(app: LmxApp, text: str) -> None:
+    """Puts a text on the clipboard: by a tool of this machine where there is one, else by the terminal (OSC 52)."""
+    from lmx.tui.app import CLIPBOARD_BYTES
+
+    way = await app.outside.copy(text) if app.outside.copy is not None else None
+    size = len(text.encode("utf-8", "replace"))
+    if way is None and size > CLIPBOARD_BYTES:
+        raise LmxError(words.CLIPBOARD_TOO_LARGE.format(size=words.size(size)))
+    if way is None:
+        app.copy_to_clipboard(text)
+    app.flash(words.COPIED.format(count=words.plural(len(text), "character")))
+
+
+async def read(app: LmxApp, text: str) -> None:
+    """Shows a text in `$PAGER`, else `less`, else `more`. It goes through a private file that is gone afterwards."""
+    from lmx.tui.terminal.handover import lend
+
+    argv = _pager()
+    directory = Path(tempfile.mkdtemp(prefix="lmx-"))  # 0700
+    try:
+        path = directory / "transcript.md"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        status = await lend(app, [*argv, str(path)])
+    except OSError as error:
+        raise LmxError(f"{one_line(argv[0])}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    if status != 0:
+        app.flash(words.PAGER_FAILED.format(status=status))
+
+
+def _pager() -> list[str]:
+    """Raises LmxError for one that is not there."""
+    named = os.environ.get("PAGER", "").strip()
+    if not named:
+        named = next((name for name in ("less", "more") if shutil.which(name)), "less")
+    try:
+        argv = shlex.split(named)
+    except ValueError:
+        argv = []
+    if not argv or shutil.which(argv[0]) is None:
+        raise LmxError(words.PAGER_MISSING.format(pager=one_line(named)))
+    return argv
+
+
+def tell_terminal(app: LmxApp) -> None:
+    """A row with what a report about the screen needs: what was said by the environment, and what was found."""
+    env, look = os.environ, app.look
+    mux = next((name for name in ("TMUX", "STY", "ZELLIJ") if env.get(name)), "none")
+    route = "a tool of this machine, else OSC 52" if app.outside.copy is not None else "OSC 52"
+    facts = [
+        ("terminal", f"{env.get('TERM', '')} COLORTERM={env.get('COLORTERM', '')} NO_COLOR={env.get('NO_COLOR', '')}"),
+        ("size", f"{app.size.width}x{app.size.height}"),
+        ("multiplexer", mux),
+        ("colours", f"{look.depth if look.colours else 'none'}, {look.theme} theme ({look.reason})"),
+        ("frames", "synchronized" if app._sync_available else "plain"),
+        ("clipboard", route),
+    ]
+    wide = max(len(what) for what, _ in facts)
+    app.tell(msg.Say(text="\n".join(f"{what:<{wide}}  {one_line(how)}" for what, how in facts)))

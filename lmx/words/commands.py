@@ -1,0 +1,141 @@
+"""What slash commands say, beside what the frame says about them."""
+
+from __future__ import annotations
+
+from lmx.words.amounts import plural
+
+# --- taking something out of a conversation ------------------------------------------------------------------------------
+
+COPY_USAGE = "/copy takes nothing, source, code N, or last N, with N a number such as 2"
+NO_ANSWER = "there is no answer to copy yet"
+NOTHING_SAID = "nothing has been said yet"
+EXPORT_EXISTS = "{path} is there already; /export PATH --force replaces it, another PATH keeps both"
+EXPORT_FAILED = "{path} could not be written: {reason}"
+EXPORT_WHERE = "nothing is kept on disk here, so /export needs a PATH"
+EXPORTED = "written to {path}"
+NOT_ON_THIS_SURFACE = "/{command} needs the full screen"
+CLIPBOARD_TOO_LARGE = "{size} is more than the terminal's clipboard takes; /export writes a file"
+PAGER_MISSING = "the pager {pager} is not there; set PAGER to one that is"
+PAGER_FAILED = "the pager ended with status {status}"
+
+
+def no_code_block(number: int, there: int) -> str:
+    if not there:
+        return "the newest answer has no code block"
+    return f"the newest answer has no code block {number}; it has {there}"
+
+
+# --- what a session works with -------------------------------------------------------------------------------------------
+
+PROVIDER_IS = "the provider is {provider}; /provider NAME switches"
+PROVIDER_UNKNOWN = "there is no provider {name}; /provider lists them"
+PROVIDER_NO_MODEL = "no model of {name} is known here; /model {name}:MODEL names one"
+PROVIDER_KEYED = "key set ({variable})"
+PROVIDER_KEYLESS = "no key needed"
+PROVIDER_NO_KEY = "no key: set {variables}"
+EFFORT_UNKNOWN = "/effort takes one of {levels}"
+TOOLS_USAGE = "/tools takes nothing, list, enable NAME…, or disable NAME…"
+NO_TOOLS = "this session has no tools"
+
+
+def effort_is(model: str, effort: str, levels: str) -> str:
+    """The effort in force, and what there is to choose from."""
+    now = "the model thinks as hard as its provider has it" if effort == "default" else f"the effort is {effort}"
+    there = f"{model} knows {levels}" if levels else f"which levels {model} knows is not known"
+    return f"{now}; {there}; /effort LEVEL changes it, default leaves it to the provider"
+
+
+def tool_is(enabled: bool, allowed: bool, source: str) -> str:
+    offered = "offered" if enabled and allowed else "withheld" if not enabled else "not taken by the provider"
+    return offered if source == "built_in" else f"{offered} · {source.replace('_', ' ')}"
+
+
+# --- the work tree -------------------------------------------------------------------------------------------------------
+
+INIT_PROMPT = """\
+Write AGENTS.md in this directory: the instructions that whoever works on this project with an agent wants every time. Look at \
+what is here first: the README, the build and test configuration, the layout of the source, existing instruction files \
+(AGENTS.md, CLAUDE.md, .cursorrules and their like). Then write, in at most 60 lines: how to build, lint and test, a single \
+test included; how the code is laid out, where it cannot be guessed; conventions that differ from what is usual; what must not \
+be touched or forgotten. State only what you have seen. If there is an AGENTS.md, keep what is true in it and say what you \
+would change before you change it."""
+
+
+def refreshed(changed: int) -> str:
+    return f"{plural(changed, 'attached file')} read again" if changed else "no attached file has changed"
+
+
+def forked(name: str, turn: int | None) -> str:
+    return f"this is a copy of {name}" + (f" up to turn {turn}" if turn is not None else "")
+
+
+FORK_USAGE = "/fork takes the number of the last turn to keep, such as 3, or nothing for all of it"
+QUEUE_USAGE = "/queue takes nothing, or clear"
+QUEUE_CLEARED = "{messages} taken from the queue; Up brings them back"
+LABELLED = "this screen calls the session {name}"
+DENIED_BY_POLICY = "/{name} is not allowed here"
+
+# --- /doctor -------------------------------------------------------------------------------------------------------------
+
+DOCTOR_UNLIMITED = "none"
+DOCTOR_NOTHING_KEPT = "nothing is kept on disk"
+DOCTOR_UNDO = "changes are recorded"
+DOCTOR_NO_UNDO = "off"
+DOCTOR_NO_SANDBOX = "off; commands run as you"
+DOCTOR_NO_KEYS = "none set"
+DOCTOR_NO_PTY = "not a terminal"
+
+
+def doctor_permissions(mode: str, source: str, allow: int, deny: int) -> str:
+    return f"{mode} ({source}), {plural(allow, 'allow rule')}, {plural(deny, 'deny rule')}"
+
+
+def doctor_model(model: str, effort: str) -> str:
+    return f"{model}, effort {effort}"
+
+
+def doctor_window(window: int | None) -> str:
+    return "not known" if window is None else f"{window:,} tokens"
+
+
+def doctor_limits(requests: int, most: int | None, spent: float | None, most_usd: float | None) -> str:
+    """What of the limits of the session is used."""
+    asked = f"{requests} of {most} requests" if most is not None else f"{plural(requests, 'request')}, no limit"
+    dollars = "unknown" if spent is None else f"${spent:.2f}"
+    return f"{asked}; spent {dollars}" + (f" of ${most_usd:.2f}" if most_usd is not None else ", no limit")
+
+
+def no_such_turn(turns: int) -> str:
+    return (
+        f"the session has {plural(turns, 'finished turn')}; /fork N takes 1 to {turns}"
+        if turns
+        else "no turn has finished yet"
+    )
+
+
+# --- the panels of /diff and /resume -------------------------------------------------------------------------------------
+
+DIFF_WHERE = {"staged": "staged", "unstaged": "not staged", "untracked": "untracked"}
+DIFF_USAGE = "/diff takes nothing, or text"
+DIFF_NOTHING = "nothing has changed since the last commit"
+DIFF_READING = "reading…"
+DIFF_KEYS = ("Enter opens", "↑↓ rows", "←→ fold", "r refresh", "Esc back")
+PATCH_KEYS = ("Tab back", "↑↓ lines", "Space b pages", "q closes")
+
+PICKER_HINT = "in names and in everything that was said"
+PICKER_KEYS = ("Enter takes it up", "↑↓ sessions", "Tab this directory or all", "Esc back")
+PICKER_SEARCHING = "searching…"
+PICKER_NOTHING = "no session; Tab changes between this directory and all"
+HIT_SAID_BY = {"you": "you", "answer": "lmx", "call": "call", "output": "output", "summary": "summary"}
+
+
+def diff_title(files: int) -> str:
+    return f"changes · {plural(files, 'file')}"
+
+
+def diff_more(files: int) -> str:
+    return f"and {plural(files, 'more file')}"
+
+
+def picker_title(sessions: int, *, everywhere: bool) -> str:
+    return f"sessions of {'every' if everywhere else 'this'} directory · {plural(sessions, 'session')}"
