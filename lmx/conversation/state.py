@@ -194,6 +194,13 @@ class Queue(Struct, frozen=True, kw_only=True):
     before: Draft = EMPTY
 
 
+class Task(Struct, frozen=True, kw_only=True):
+    """A task of the session's plan. `status`: pending, in_progress or completed."""
+
+    title: str
+    status: str
+
+
 class State(Struct, frozen=True, kw_only=True):
     """`life`: starting, ready, failed (no session could be started) or down (the session ended by itself).
 
@@ -226,6 +233,7 @@ class State(Struct, frozen=True, kw_only=True):
     all_asked: frozenset[str] = frozenset()
     settled: frozenset[str] = frozenset()
     steer: Steer | None = None
+    tasks: tuple[Task, ...] = ()
 
     draft: Draft = EMPTY
     began: int | None = None

@@ -14,6 +14,7 @@ from lmx.receipts.bash import Bash
 from lmx.receipts.files import Edit, Write
 from lmx.receipts.looking import Glob, Grep, Read
 from lmx.receipts.patch import ApplyPatch
+from lmx.receipts.todo import Todo
 from lmx.receipts.web import WebFetch, WebSearch
 from lmx.rows import Row
 from lmx_core import ToolCall
@@ -28,6 +29,7 @@ SHIPPED: Mapping[str, Receipt] = {
     "edit": Edit(),
     "write": Write(),
     "apply_patch": ApplyPatch(),
+    "todo": Todo(),
     "web_fetch": WebFetch(),
     "web_search": WebSearch(),
 }

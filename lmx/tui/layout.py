@@ -12,6 +12,9 @@ MIN_WIDTH, MIN_HEIGHT = 20, 5
 BORDER_FROM_ROWS, BORDER_FROM_COLUMNS = 12, 40
 COMPOSER_ROWS = 5
 QUEUE_ROWS = 3
+TASK_ROWS = 3
+"""A plan panel of fewer rows would be a border around nothing."""
+
 TRANSCRIPT_ROWS = 3
 """Rows the transcript keeps before the frame around it is given up."""
 
@@ -31,6 +34,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     transcript: int = 0
     live: int = 0
     lower: int = 0
+    tasks: int = 0
     queue: int = 0
     composer: int = 0
     border: bool = False
@@ -45,12 +49,14 @@ def plan(
     live_rows: int,
     panel_rows: int = 0,
     queue_rows: int = 0,
+    task_rows: int = 0,
     asking: bool = False,
 ) -> Plan:
     """The plan for a terminal of `width` by `height`, a draft of so many rows, and a live row or none.
 
     `panel_rows`: a panel stands in the composer's place and wants so many rows, its border included. `queue_rows`: so many
-    messages are queued; their previews are the first to go. `asking`: a card waits in the transcript, which then keeps the rows
+    messages are queued; their previews go before the frame. `task_rows`: the plan panel wants so many; it is the first to
+    go, and there only where there are borders. `asking`: a card waits in the transcript, which then keeps the rows
     that it needs before anything around it.
     """
     if width < MIN_WIDTH or height < MIN_HEIGHT:
@@ -71,12 +77,15 @@ def plan(
     header = 1 if left - lower - upper - 1 >= least else 0
     left -= lower + upper + header
     queue = min(queue_rows, QUEUE_ROWS, max(left - least, 0))
+    room = min(task_rows, left - queue - least) if border else 0
+    tasks = room if room >= TASK_ROWS else 0
     return Plan(
         header=header,
         upper=upper,
-        transcript=left - queue,
+        transcript=left - queue - tasks,
         live=live,
         lower=lower,
+        tasks=tasks,
         queue=queue,
         composer=composer,
         border=border,

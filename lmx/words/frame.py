@@ -66,6 +66,9 @@ def rows_below(number: int) -> str:
     return f"↓ {plural(number, 'row')} below"
 
 
+PLAN_TITLE = "plan {done}/{total}"
+
+
 def context_segment(tokens: int | None, window: int | None) -> str:
     """The window position of the status line (tui.md 7.1)."""
     if tokens is None:

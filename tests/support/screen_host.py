@@ -47,6 +47,8 @@ class FakeHost:
         self.checkpoints: Path | None = None
         self.state: Path | None = None
         self.sandbox = ""
+        self.more: list[Any] = []
+        """Extensions beside the usual ones."""
         self.drafts: Path | None = None
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
@@ -114,7 +116,7 @@ class FakeHost:
 
     def _harness(self) -> Harness:
         kept = [] if self.checkpoints is None else [Checkpoints(self.checkpoints)]
-        return assemble(Harness(), [Permissions(handle=self.permission), Search(), *kept])
+        return assemble(Harness(), [Permissions(handle=self.permission), Search(), *kept, *self.more])
 
 
 class QuickPilot(Pilot[int]):

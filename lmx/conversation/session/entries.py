@@ -12,6 +12,7 @@ from typing import Any
 
 from lmx import words
 from lmx.conversation import effects as fx
+from lmx.conversation import tasks
 from lmx.conversation.blocks import Block
 from lmx.conversation.messages import Opened
 from lmx.conversation.panels import frame as panels
@@ -288,4 +289,5 @@ _BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
     "error": _error,
     "cancelled": _cancelled,
     "compaction": _compaction,
+    "extension_state": tasks.fold,
 }

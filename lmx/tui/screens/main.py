@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from lmx import words
-from lmx.conversation import frame
+from lmx.conversation import frame, tasks
 from lmx.conversation.state import State
 from lmx.tui.layout import Plan, plan
 from lmx.tui.view.theme import Theme
@@ -21,6 +21,7 @@ from lmx.tui.widgets.composer import Composer
 from lmx.tui.widgets.lines import Header, LiveRow, QueueRows, Rail, StatusLine, TooSmall
 from lmx.tui.widgets.menu import MenuOverlay
 from lmx.tui.widgets.panel import PanelOrders, PanelView
+from lmx.tui.widgets.tasks import TaskPanel
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -45,6 +46,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.transcript = TranscriptView(theme, id="transcript")
         self.live = LiveRow(theme, id="live")
         self.lower = Rail(theme, id="lower")
+        self.tasks = TaskPanel(theme, id="tasks")
         self.queue = QueueRows(theme, id="queue")
         self.composer = Composer(theme, orders, id="composer")
         self.panel = PanelView(theme, orders, id="panel")
@@ -59,6 +61,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self.transcript
         yield self.live
         yield self.lower
+        yield self.tasks
         yield self.queue
         yield self.composer
         yield self.panel
@@ -95,6 +98,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.upper.show()
         self.draw_pill()
         self.draw_activity(state, now)
+        if made.tasks:
+            self.tasks.show(tasks.panel(state.tasks, made.tasks, self.size.width))
         self.queue.show(frame.queue(state, made.queue))
         self.status.show(frame.status(state, flash, queue_hidden=not made.queue), flashing=bool(flash))
         self._draw_menu(state, made)
@@ -123,6 +128,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             live_rows=1 if state.busy else 0,
             panel_rows=self.panel.rows_wanted(state, width, border=border),
             queue_rows=len(state.queue.items),
+            task_rows=tasks.rows_wanted(state.tasks, height),
             asking=any(not card.answered for card in state.cards),
         )
         if (made, state.panel is None) != (self._plan, not self.panel.display):
@@ -136,6 +142,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.upper: made.upper,
             self.live: made.live,
             self.lower: made.lower,
+            self.tasks: made.tasks,
             self.queue: made.queue,
             self.composer: 0 if has_panel else made.composer,
             self.panel: made.composer if has_panel else 0,

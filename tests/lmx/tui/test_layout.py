@@ -10,19 +10,22 @@ from lmx.tui.layout import Plan, plan
 
 SIZES = (
     st.integers(0, 500), st.integers(0, 200), st.integers(0, 40), st.integers(0, 1), st.just(0) | st.integers(1, 14),
-    st.integers(0, 9),
+    st.integers(0, 9), st.just(0) | st.integers(3, 70),
 )  # fmt: skip
 
 
 def total(made: Plan) -> int:
-    rows = made.header + made.upper + made.transcript + made.live + made.lower + made.queue
+    rows = made.header + made.upper + made.transcript + made.live + made.lower + made.queue + made.tasks
     return rows + made.composer + made.status
 
 
 @given(*SIZES)
-def test_lay_20_lay_23_every_size_is_filled_exactly_and_nothing_raises(width, height, draft, live, panel, queued):
+def test_lay_20_lay_23_every_size_is_filled_exactly_and_nothing_raises(
+    width, height, draft, live, panel, queued, tasks
+):
     """LAY-20, LAY-23, LAY-25: rows add up, the composer and the status line are there, the transcript keeps a row."""
-    made = plan(width, height, draft_rows=draft, live_rows=live, panel_rows=panel, queue_rows=queued)
+    made = plan(width, height, draft_rows=draft, live_rows=live, panel_rows=panel, queue_rows=queued, task_rows=tasks)
+    assert made.tasks == 0 or made.tasks >= 3
     if width < 20 or height < 5:
         assert made == Plan(too_small=True)
         return
@@ -31,11 +34,11 @@ def test_lay_20_lay_23_every_size_is_filled_exactly_and_nothing_raises(width, he
 
 
 def test_lay_20_the_order_of_sacrifice():
-    """LAY-20: queued messages, then header, then upper rail, then lower rail; no border below 12 rows."""
-    kept = {height: plan(80, height, draft_rows=1, live_rows=0, queue_rows=5) for height in range(5, 25)}
-    regions = ("queue", "header", "upper", "lower")
+    """LAY-20: the plan, then queued messages, then header, then upper rail, then lower rail; no border below 12 rows."""
+    kept = {height: plan(80, height, draft_rows=1, live_rows=0, queue_rows=5, task_rows=8) for height in range(5, 25)}
+    regions = ("tasks", "queue", "header", "upper", "lower")
     gone = [next(h for h in range(24, 4, -1) if not getattr(kept[h], name)) for name in regions]
-    assert gone[0] > gone[1] > gone[2] > gone[3] >= 5
+    assert gone[0] > gone[1] > gone[2] > gone[3] > gone[4] >= 5
     assert kept[24].queue == 3
     assert kept[12].border and not kept[11].border
     assert kept[5].composer == 1 and kept[5].status == 1

@@ -6,6 +6,7 @@ import pytest
 from support.screen_host import FakeHost, Screen, screen
 from textual import events as textual_events
 
+from lmx_core.extensions import Planning
 from lmx_core.permissions import Handle, Remembered
 from lmx_core.providers.scripted import Delay, complete, tool_call
 
@@ -397,3 +398,22 @@ async def test_cmp_14_the_chip_of_another_draft_has_its_own_words(tmp_path):
         await shown.pilot.press("enter")
         composer.post_message(textual_events.Paste("y\n" * 40))
         await shown.until("[pasted #1 · 40 lines]")
+
+
+async def test_lay_4_the_plan_stands_above_the_composer_while_it_is_open(tmp_path):
+    """LAY-4: with a bar where there is room, and gone when all of it is done."""
+    work = [{"title": "find the bug", "status": "completed"}, {"title": "fix it", "status": "in_progress"}]
+    done = [{"title": "find the bug", "status": "completed"}, {"title": "fix it", "status": "completed"}]
+    turns = [tool_call("todo", {"action": "set", "tasks": tasks}) for tasks in (work, done)]
+    host = FakeHost(tmp_path, [turns[0], complete("planned"), turns[1], complete("all done")])
+    host.more = [Planning()]
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.until("planned")
+        rows = shown.rows()
+        top = next(y for y, row in enumerate(rows) if "plan 1/2" in row)
+        assert "50%" in rows[top + 1] and "☑ find the bug" in rows[top + 2] and "◐ fix it" in rows[top + 3]
+        assert "Plan updated" in shown.text()
+        await shown.say("on")
+        await shown.until("all done")
+        assert "plan 1/2" not in shown.text() and "◐" not in shown.text()
