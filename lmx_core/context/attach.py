@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ NOTE_BYTES = 300
 
 _ENOUGH_LINES = FILE_BYTES
 
+Refuses = Callable[[str, Path], str | None]
+
 Attachment = dict[str, Any]
 """`{ref, path, kind, bytes}` and, by kind: `text` of a file, directory, error or elided one; `data` (base64) and `media_type`
 of an image or document. `bytes` is the size of what was read, absent where nothing was; `cut` says what is not shown of it."""
@@ -48,9 +50,13 @@ async def attach(
     cwd: Path,
     modalities: frozenset[str],
     secrets: Masker = NOTHING,
+    refuses: Refuses | None = None,
 ) -> list[Attachment]:
-    """What the references stand for, in their order. `modalities` is what the model is known to read besides text."""
-    reader = _Reader(environment, cwd, modalities, secrets)
+    """What the references stand for, in their order. `modalities` is what the model is known to read besides text.
+
+    `refuses` says of a path why it is not read, or None.
+    """
+    reader = _Reader(environment, cwd, modalities, secrets, refuses)
     meant = [reference for reference in references if reference.explicit or await reader.is_file_here(reference.path)]
     for reference in meant[:MAX_REFERENCES]:
         await reader.take(reference)
@@ -63,8 +69,15 @@ async def attach(
 class _Reader:
     """One prompt's attachments as they are read, and what is left of its budgets."""
 
-    def __init__(self, environment: Environment, cwd: Path, modalities: frozenset[str], secrets: Masker):
-        self._secrets = secrets
+    def __init__(
+        self,
+        environment: Environment,
+        cwd: Path,
+        modalities: frozenset[str],
+        secrets: Masker,
+        refuses: Refuses | None,
+    ):
+        self._secrets, self._refuses = secrets, refuses
         self.attached: list[Attachment] = []
         self._environment, self._cwd, self._modalities = environment, cwd, modalities
         self._room = PROMPT_BYTES
@@ -100,13 +113,18 @@ class _Reader:
         if same in self._seen:
             return
         self._seen.add(same)
+        pin = getattr(self._environment, "pinned", None)  # what is judged is what is opened (C12)
+        environment: Environment = self._environment if pin is None else pin(self._cwd, [path])
+        if self._refuses is not None and (why := self._refuses(path, self._cwd)) is not None:
+            self.say(reference, "elided", f"Not attached: {why}.", path=path)
+            return
         window = Window(1, _ENOUGH_LINES, self._limit)
         kind: Kind | None = None
         pieces: list[bytes] = []
-        async with closing(stream_file(self._environment, self._cwd, path)) as stream:
+        async with closing(stream_file(environment, self._cwd, path)) as stream:
             async for piece in stream:
                 if isinstance(piece, FileError):
-                    await self._failed(reference, path, piece)
+                    await self._failed(reference, path, piece, environment)
                     return
                 window.feed(piece)
                 kind = kind_of(window.head)
@@ -123,9 +141,9 @@ class _Reader:
         else:
             self._medium(reference, path, kind, b"".join(pieces))
 
-    async def _failed(self, reference: Reference, path: str, failure: FileError) -> None:
+    async def _failed(self, reference: Reference, path: str, failure: FileError, environment: Environment) -> None:
         if failure.kind == "is_directory" and reference.explicit:
-            await self._directory(reference, path)
+            await self._directory(reference, path, environment)
         else:
             self.say(reference, "error", f"{failure.message.rstrip('.')}.", path=path)
 
@@ -138,9 +156,9 @@ class _Reader:
             cut = f"lines 1 to {window.next - 1:,} of {total}; {cap}"
         self._add(reference, path, "file", lines or ["(the file is empty)"], cut, window.size)
 
-    async def _directory(self, reference: Reference, path: str) -> None:
+    async def _directory(self, reference: Reference, path: str, environment: Environment) -> None:
         """One level, as names on lines."""
-        listed = await list_dir(self._environment, self._cwd, path)
+        listed = await list_dir(environment, self._cwd, path)
         if isinstance(listed, FileError):
             self.say(reference, "error", f"{listed.message.rstrip('.')}.")
             return

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmx_core.context.attach import Attachment, attach
+from lmx_core.context.attach import Attachment, Refuses, attach
 from lmx_core.entry import Entry
 from lmx_core.environment.base import Environment
 from lmx_core.secrets.masker import NOTHING, Masker
@@ -47,15 +47,16 @@ async def refresh(
     cwd: Path,
     modalities: frozenset[str],
     secrets: Masker = NOTHING,
+    refuses: Refuses | None = None,
 ) -> list[Attachment]:
     """Those of the attachments that are another now, as they are now, within the limits of one prompt."""
     changed: list[Reference] = []
     for before in attached:
         reference = Reference(ref=str(before.get("ref") or before["path"]), path=before["path"], explicit=True)
-        now = await attach([reference], environment, cwd, MEDIA, secrets)
+        now = await attach([reference], environment, cwd, MEDIA, secrets, refuses)
         if now and not _is_same(before, now[0], modalities):
             changed.append(reference)
-    return await attach(changed, environment, cwd, modalities, secrets)
+    return await attach(changed, environment, cwd, modalities, secrets, refuses)
 
 
 def _is_same(before: Attachment, now: Attachment, modalities: frozenset[str]) -> bool:

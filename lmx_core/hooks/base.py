@@ -233,6 +233,14 @@ class HookChain:
                 said.append(answer.text)
         return "\n".join(said) if said else None
 
+    def unreadable(self, path: str, cwd: Path) -> str | None:
+        """Why a file that a prompt refers to is not read: the sentence of the first hook that refuses it; None where none does.
+
+        A person who writes `@file` has asked for it, so what would ask lets it through; a rule that denies holds for them, too.
+        """
+        asked = (getattr(callback, "unreadable", None) for callback in self._at.get("before_tool_call", ()))
+        return next((why for ask in asked if ask is not None and (why := ask(path, cwd)) is not None), None)
+
     def withheld(self, cwd: Path) -> Callable[[str], bool] | None:
         """Which files a search in `cwd` leaves out, by absolute path, as the hooks say; None where none says anything.
 

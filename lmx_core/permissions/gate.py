@@ -65,6 +65,17 @@ class Gate:
         `bash` call which would run it (PM-7, C5-6). What would ask is for the caller to take as a no, where it cannot."""
         return await self._judged(ToolCall(id="", name="bash", arguments={"command": command}), COMMAND, context)
 
+    def unreadable(self, path: str, cwd: Path) -> str | None:
+        """Why `@path` in a prompt is not read: what a rule says that denies it to `read`, by either of its paths."""
+        from lmx_core.permissions import paths
+        from lmx_core.permissions.subject import Subject
+
+        rules = self._rules.more(self._handle.rules())
+        if not rules.deny:
+            return None
+        found = rules.denied(Subject(tool="read", cwd=cwd, files=(paths.target(cwd, path),)))
+        return None if found is None else f"the rule {found.rule.text} denies {found.what} to be read"
+
     def withheld(self, cwd: Path) -> Callable[[str], bool] | None:
         """The files that no search in `cwd` shows: those that a rule denies to be read, or asks about."""
         rules = self._rules.more(self._handle.rules())

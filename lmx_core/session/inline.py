@@ -148,12 +148,16 @@ class InlineEffectHost:
     async def _read(self, asked: ReadReferences) -> list[Attachment]:
         context = self._tool_context("")
         reads = await self._reads(asked.model)
-        return await attach(asked.references, context.environment, context.cwd, reads, context.secrets)
+        return await attach(
+            asked.references, context.environment, context.cwd, reads, context.secrets, self._hooks.unreadable
+        )
 
     async def _refresh(self, asked: Refresh) -> list[Attachment]:
         context = self._tool_context("")
         reads = await self._reads(asked.model)
-        return await refresh(asked.attachments, context.environment, context.cwd, reads, context.secrets)
+        return await refresh(
+            asked.attachments, context.environment, context.cwd, reads, context.secrets, self._hooks.unreadable
+        )
 
     def _to_send(self, request: Request) -> Request:
         """What may leave. A model nobody was asked about is sent no media."""

@@ -11,7 +11,7 @@ from lmx_core import Harness, Runtime, Session, assemble, resume_session, start_
 from lmx_core.entry import Entry
 from lmx_core.events import ToolApproval
 from lmx_core.extensions import Permissions
-from lmx_core.permissions import Handle
+from lmx_core.permissions import Handle, read_rules
 from lmx_core.providers.scripted import complete, tool_calls
 from lmx_core.testing import MemoryStore, Scripted, collect, prompt, runtime
 from lmx_core.verdict import Allow, Deny
@@ -160,3 +160,70 @@ async def test_ex_14_a_resume_is_composed_by_the_host_of_today(tmp_path: Path) -
         contexts.append((await second.snapshot()).harness_context)
     marks = [[item["options"].get("mark") for item in context["extensions"]["applied"]] for context in contexts]
     assert marks == [["a", None], [None, "b"]] and "b" in contexts[1] and "a" not in contexts[1]
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("@secrets/key", "elided"),
+        ("@./a/../secrets/key", "elided"),
+        ("@notes.txt", "elided"),  # a link to it
+        ("@notes", "elided"),  # a bare word that is one
+        ("@docs/key", "elided"),  # below a linked folder
+        ("@secrets/*", "elided"),
+        ("@secrets-public/k", "file"),  # begins the same
+        ("@up/.netrc", "error"),  # outside
+    ],
+)
+async def test_c12_a_prompt_attaches_no_file_that_a_rule_denies_to_be_read(
+    tmp_path: Path, reference: str, kind: str
+) -> None:
+    """C12: by whatever name; the reason stands under the prompt, and the model is told it."""
+    work = tmp_path / "w"
+    for folder in ("secrets", "secrets-public", "a"):
+        (work / folder).mkdir(parents=True)
+    (work / "secrets" / "key").write_text("K-hidden\n")
+    (work / "secrets-public" / "k").write_text("P\n")
+    (work / "notes.txt").symlink_to("secrets/key")
+    (work / "notes").symlink_to("secrets/key")
+    (work / "docs").symlink_to("secrets")
+    (work / "up").symlink_to(tmp_path)
+    (tmp_path / ".netrc").write_text("outside\n")
+    harness = gated("full_auto", rules=read_rules({"deny": ["Read(secrets/**)"]}))
+    provider = Scripted([complete("done")])
+    async with runtime() as mounted:
+        session = await started(mounted, provider, work, harness=harness)
+        done = await prompt(session, f"look at {reference}")
+    (attached,) = next(entry for entry in done.entries if entry.type == "user").payload["attachments"]
+    assert attached["kind"] == kind and "K-hidden" not in str(attached) and "outside\n" not in str(attached)
+    if kind == "elided":
+        assert attached["text"].startswith("Not attached: the rule Read(secrets/**) denies")
+
+
+async def test_c12_a_folder_that_becomes_a_link_while_it_is_looked_at_is_not_read(tmp_path: Path) -> None:
+    for folder in ("secrets", "docs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "key").write_text(f"in {folder}\n")
+
+    class Late(Permissions):
+        """The folder is exchanged right after the rules have been asked."""
+
+        def apply(self, harness: Harness) -> Harness:
+            gate = self._gate
+            judged = gate.unreadable
+
+            def unreadable(path: str, cwd: Path) -> str | None:
+                said = judged(path, cwd)
+                (tmp_path / "docs").rename(tmp_path / "was")
+                (tmp_path / "docs").symlink_to("secrets")
+                return said
+
+            gate.unreadable = unreadable  # type: ignore[method-assign]  # as it would be met by somebody quick
+            return super().apply(harness)
+
+    harness = Late("ask", rules=read_rules({"deny": ["Read(secrets/**)"]})).apply(Harness())
+    async with runtime() as mounted:
+        session = await started(mounted, Scripted([complete("done")]), tmp_path, harness=harness)
+        done = await prompt(session, "look at @docs/key")
+    (attached,) = next(entry for entry in done.entries if entry.type == "user").payload["attachments"]
+    assert attached["kind"] == "error" and "leads elsewhere now" in attached["text"]
