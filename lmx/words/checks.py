@@ -12,6 +12,7 @@ _HOW = {
     "not_run": "could not be run: {reason}",
 }
 
+CHECK_IS_LATE = "it did not end in time"
 CHECK_IS_STALE = "files were changed after the check, so it says nothing about them as they are now"
 
 

@@ -17,7 +17,7 @@ from lmx.conversation.blocks import Block
 from lmx.conversation.messages import Opened
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.panels import question
-from lmx.conversation.session import answers, calls, cards, phases, turns
+from lmx.conversation.session import answers, calls, cards, checks, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
 from lmx.conversation.unsent import notes
@@ -280,6 +280,12 @@ def _cancelled(step: Step, entry: Entry) -> None:
         turns.cancelled(step)
 
 
+def _document(step: Step, entry: Entry) -> None:
+    """The plan, or a check after edits; each leaves the other's alone."""
+    tasks.fold(step, entry)
+    checks.told(step, entry)
+
+
 _BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
     "session": _session,
     "assistant": _assistant,
@@ -289,5 +295,5 @@ _BY_TYPE: dict[str, Callable[[Step, Entry], None]] = {
     "error": _error,
     "cancelled": _cancelled,
     "compaction": _compaction,
-    "extension_state": tasks.fold,
+    "extension_state": _document,
 }
