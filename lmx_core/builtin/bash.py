@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
+
+import msgspec
 
 from lmx_core.background import DEFAULT_LIFETIME_MS, MAX_LIFETIME_MS
 from lmx_core.builtin import background
@@ -24,6 +26,7 @@ from lmx_core.environment.base import (
     OutputLimit,
     RunEvent,
     TimedOut,
+    asking,
     closing,
 )
 from lmx_core.errors import ToolError
@@ -101,14 +104,18 @@ class Bash:
             yield await background.look(args["task_id"], context, wait_ms=wait, asked_ms=asked_wait, cancel=cancel)
             return
         command = context.secrets.restore(args["command"], _as_word)
+        context, over = _asking(context)
         if args.get("background"):
             lifetime = args.get("background_timeout_ms", DEFAULT_LIFETIME_MS)
             chunks = background.start(args["command"], self._events(command, context, lifetime, FOREVER), wait, context)
         else:
             chunks = self._foreground(command, args.get("timeout_ms", DEFAULT_TIMEOUT_MS), context)
-        async with closing(chunks) as said:
-            async for chunk in said:
-                yield chunk
+        try:
+            async with closing(chunks) as said:
+                async for chunk in said:
+                    yield chunk
+        finally:
+            over()
 
     async def _foreground(self, command: str, asked: float, context: ToolContext) -> AsyncIterator[Chunk]:
         timeout_ms = min(asked, allowed_ms(context.deadline_ms))
@@ -148,6 +155,16 @@ class Bash:
                 max_output_bytes=max_output_bytes,
             ),
         )
+
+
+def _asking(context: ToolContext) -> tuple[ToolContext, Callable[[], None]]:
+    """The context whose commands may ask where they connect, where the environment has such; and what is called in the end."""
+    if not hasattr(context.environment, "asking"):
+        return context, lambda: None
+    from lmx_core.tools.reaching import Reaching  # only where commands are confined
+
+    reach = Reaching(context)
+    return msgspec.structs.replace(context, environment=asking(context.environment, reach)), reach.close
 
 
 def _check(args: dict[str, Any]) -> None:

@@ -7,12 +7,15 @@ need the exception types of every kind of environment, and one forgotten `except
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 import msgspec
+
+if TYPE_CHECKING:
+    from lmx_core.addresses import Refusal
 
 T = TypeVar("T")
 
@@ -134,7 +137,8 @@ class Environment(Protocol):
     Three methods are needed. An environment may also have the following; the functions of the same names below use them, or
     a fallback: `list_dir(cwd, path) -> list[DirEntry] | FileError`, `stream_file(cwd, path) -> AsyncIterator[bytes |
     FileError]`, `delete_file(cwd, path) -> FileError | None`, `change_files(cwd, changes) -> Changed`; `credentials()`, its
-    credential policy; `sandboxed() -> bool`.
+    credential policy; `sandboxed() -> bool`; `asking(reach) -> Environment`, whose commands have a
+    `Reach` asked before they connect anywhere.
     """
 
     async def read_file(self, cwd: Path, path: str) -> bytes | FileError: ...
@@ -230,6 +234,24 @@ async def _make(environment: Environment, cwd: Path, path: str, data: bytes | No
         return await delete_file(environment, cwd, path)
     written = await environment.write_file(cwd, path, data)
     return written if isinstance(written, FileError) else None
+
+
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a command wants to connect. `listed`: whoever made the environment has named the host."""
+
+    host: str
+    port: int
+    listed: bool
+
+
+Reach = Callable[[Destination], Awaitable["Refusal | None"]]
+"""Whether a command may connect somewhere: None, or why not. Asked while the command waits."""
+
+
+def asking(environment: Environment, reach: Reach) -> Environment:
+    """The environment whose commands have `reach` asked where they want to go; itself where it cannot ask."""
+    method = getattr(environment, "asking", None)
+    return environment if method is None else cast(Environment, method(reach))
 
 
 def is_sandboxed(environment: Environment) -> bool:

@@ -251,6 +251,23 @@ class HookChain:
         hides = [hide for ask in asked if ask is not None and (hide := ask(cwd)) is not None]
         return (lambda path: any(hide(path) for hide in hides)) if hides else None
 
+    async def reaches(
+        self, host: str, port: int, *, listed: bool, context: ToolContext
+    ) -> Allow | Deny | Pending | None:
+        """Whether a command may connect somewhere, as the hooks before calls say; None where none says anything.
+
+        `listed`: whoever confined the command has named the host. The first word that is no Allow stands. Raises HookFailed.
+        """
+        verdict: Allow | Deny | Pending | None = None
+        for callback in self._at.get("before_tool_call", ()):
+            if (ask := getattr(callback, "reaches", None)) is not None:
+                verdict = await _decide(
+                    "before_tool_call", ask, (Allow, Deny, Pending), host, port, listed, _seen(context)
+                )
+                if not isinstance(verdict, Allow):
+                    return verdict
+        return verdict
+
     async def stop(self, reason: str, context: HookContext) -> Deny | None:
         """The first objection to stopping, or None. A crash, or what is no decision, is logged and the stop goes on (HP-7)."""
         for callback in self._at.get("stop", ()):

@@ -15,7 +15,7 @@ import msgspec
 
 from lmx_core.calls import Descriptor, Identity, ToolCall
 from lmx_core.errors import ConfigError
-from lmx_core.permissions.rules import VERBS, Rule, Verb, parse
+from lmx_core.permissions.rules import NETWORK, VERBS, Rule, Verb, parse
 
 if TYPE_CHECKING:
     from lmx_core.permissions.subject import Bare, Subject, Verdict
@@ -95,7 +95,7 @@ def _try_examples(rule: Rule, good: list[str], bad: list[str]) -> None:
 
 
 def matches(rule: Rule, example: str) -> bool:
-    """Whether a rule is about an example: a command, a path, an address, or the name of a tool."""
+    """Whether a rule is about an example: a command, a path, an address, a host, or the name of a tool."""
     from lmx_core.permissions import subject
 
     cwd = Path("/nonexistent/project")
@@ -107,7 +107,10 @@ def matches(rule: Rule, example: str) -> bool:
         call = ToolCall(id="example", name="web_fetch", arguments={"url": example})
     else:
         call = ToolCall(id="example", name=example)
-    found = subject.subject_of(call, _descriptor(rule), cwd)
+    if rule.tools[0] == NETWORK:
+        found = subject.Subject(tool=NETWORK, cwd=cwd, host=example.lower(), addressed=True)
+    else:
+        found = subject.subject_of(call, _descriptor(rule), cwd)
     if rule.verb == "allow":
         return isinstance(subject.allowed((rule,), found), list)
     return subject.hit((rule,), found) is not None

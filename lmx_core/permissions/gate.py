@@ -84,6 +84,14 @@ class Gate:
         found = [rule.spec for rule in (*rules.deny, *rules.ask) if rule.kind == "path" and rule.applies("grep")]
         return (lambda path: any(paths.hits(spec, paths.target(cwd, path), cwd) for spec in found)) if found else None
 
+    async def reaches(self, host: str, port: int, listed: bool, context: HookContext) -> Allow | Deny | Pending:
+        """The verdict on a connection of a confined command."""
+        from lmx_core.permissions import network  # only where hosts are listed
+
+        rules = self._rules.more(self._handle.rules())
+        asks = self._non_interactive == "ask"
+        return network.judge(host, port, listed=listed, rules=rules, mode=self._handle.mode, asks=asks, context=context)
+
     async def __call__(self, call: ToolCall, context: HookContext) -> Allow | Deny | Pending:
         return await self._judged(call, act_of(call, context.tool_descriptor, _confine(context)), context)
 

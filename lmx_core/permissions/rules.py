@@ -24,12 +24,16 @@ Verb = Literal["allow", "deny", "ask"]
 VERBS: tuple[Verb, ...] = ("deny", "ask", "allow")
 """In the order in which they are tried."""
 
+NETWORK = "network of commands"
+"""What a rule about the hosts that confined commands reach is about. No tool can be called so."""
+
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "bash": ("bash",),
     "edit": ("edit", "write", "apply_patch"),
     "write": ("write",),
     "read": ("read", "grep", "glob"),
     "webfetch": ("web_fetch",),
+    "network": (NETWORK,),
     "websearch": ("web_search",),
     "task": ("delegate",),
     "todowrite": ("todo",),
@@ -91,10 +95,11 @@ def _kind(tools: tuple[str, ...], spec: str, text: str) -> Literal["tool", "bash
         if not paths.valid(spec):
             raise ConfigError(f"{_quoted(text)} names no path; write a pattern such as src/** or ~/notes/*.md")
         return "path"
-    if tools == ("web_fetch",):
+    if tools in (("web_fetch",), (NETWORK,)):
         host = spec.lower().removeprefix("domain:")
         if not spec.lower().startswith("domain:") or not _HOST.fullmatch(host):
-            raise ConfigError(f"{_quoted(text)} names no host; write WebFetch(domain:docs.python.org)")
+            written = "Network" if tools == (NETWORK,) else "WebFetch"
+            raise ConfigError(f"{_quoted(text)} names no host; write {written}(domain:docs.python.org)")
         return "domain"
     raise ConfigError(f"{_quoted(text)}: {tools[0]} takes nothing in brackets")
 

@@ -108,7 +108,8 @@ class Approvals:
     async def park(self, call: ToolCall, kind: str, payload: dict[str, Any], timeout_reply: Any) -> asyncio.Future[Any]:
         """Records the wait and announces it. The future gives the decision, the answer, or raises ToolError."""
         if kind == APPROVAL:  # a hook may have rewritten the call: what is shown is what would run
-            payload = payload | {"id": call.id, "name": call.name}
+            name = payload.get("name", call.name) if payload.get(UNDERWAY) else call.name
+            payload = payload | {"id": call.id, "name": name}
             payload.setdefault("arguments", call.arguments)
         payload = self._ledger.secrets.shaped(payload)
         await self._record(call.id, kind, "pending", payload)

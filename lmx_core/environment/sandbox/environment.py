@@ -9,17 +9,29 @@ example, and could put a link in its place; followed, the link would open anothe
 
 from __future__ import annotations
 
+import copy
 import os
 import platform
 import pwd
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lmx_core.environment import confine
-from lmx_core.environment.base import Failed, FileError
+from lmx_core.environment.base import (
+    DEFAULT_COMMAND_TIMEOUT_MS,
+    MAX_COMMAND_OUTPUT_BYTES,
+    Data,
+    EnvEntry,
+    Failed,
+    FileError,
+    Reach,
+    RunEvent,
+)
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.environment.sandbox import bwrap, doors, probe, seatbelt, seccomp
 from lmx_core.environment.sandbox.namespace import Filter, Namespace
@@ -36,6 +48,9 @@ from lmx_core.environment.sandbox.policy import (
     within,
 )
 from lmx_core.errors import ConfigError, SandboxUnavailable
+
+if TYPE_CHECKING:
+    from lmx_core.environment.sandbox.network.proxy import Proxy
 
 Backend = Literal["auto", "bwrap", "seatbelt"]
 _OF_THE_SYSTEM = {"linux": "bwrap", "darwin": "seatbelt"}
@@ -54,6 +69,8 @@ class Sandbox(LocalEnvironment):
         self._filter: Filter | None = None
         self._roots: dict[str, tuple[str, tuple[int, int]]] = {}
         self._doors: frozenset[str] = frozenset()
+        self._proxy: Proxy | None = None
+        self._reach: Reach | None = None
 
     def __repr__(self) -> str:
         return f"Sandbox({self._backend})"
@@ -63,7 +80,7 @@ class Sandbox(LocalEnvironment):
         cls,
         *,
         backend: Backend = "auto",
-        network: bool = False,
+        network: bool | Sequence[str] = False,
         localhost: bool = True,
         writable: Sequence[str | Path] = (),
         hidden: Sequence[str | Path] = (),
@@ -74,7 +91,8 @@ class Sandbox(LocalEnvironment):
 
         `writable` and `hidden` are absolute paths or begin with `~`. `inner` is whose variables, credential policy and clock
         commands get; None: a plain LocalEnvironment. `network=False` leaves a loopback of the commands' own, with
-        `localhost=False` not even that. Blocks for some tens of milliseconds.
+        `localhost=False` not even that; a list of hosts (`pypi.org`, `*.pythonhosted.org`, `registry.example:8443`) leads to
+        these through a proxy on that loopback. Blocks for some tens of milliseconds.
 
         Raises ConfigError for a wrong option, SandboxUnavailable where commands cannot be confined: nothing ever runs without.
         """
@@ -85,8 +103,9 @@ class Sandbox(LocalEnvironment):
             homes=_account_home(),
             writable=_paths("writable", writable, home),
             hidden=_paths("hidden", hidden, home),
-            network=network,
+            network=network is True,
             localhost=localhost,
+            hosts=_hosts(network, localhost),
         )
         made = cls(policy, _backend(backend), inner)
         made._prepare()
@@ -127,6 +146,8 @@ class Sandbox(LocalEnvironment):
         """Finds the programs and makes the shared network."""
         if self._backend == "seatbelt":
             self._programs = {"sandbox-exec": seatbelt.PROGRAM}
+            if self._allowed.hosts is not None:
+                self._listen(socket.create_server(("127.0.0.1", 0)))  # the loopback is the machine's own there
             return
         for program in probe.INSTALL:
             found = probe.find(program, self.environ.get("PATH", ""))
@@ -139,9 +160,12 @@ class Sandbox(LocalEnvironment):
         self._filter = None if refusals is None else Filter(refusals)
         if not self._allowed.network:
             try:
-                self._namespace = Namespace(self._programs["bwrap"], loopback=self._allowed.localhost)
+                door = self._allowed.hosts is not None
+                self._namespace = Namespace(self._programs["bwrap"], loopback=self._allowed.localhost, door=door)
             except OSError as error:
                 raise SandboxUnavailable(probe.forbidden(str(error), probe.text_of)) from error
+            if self._namespace.listener is not None:
+                self._listen(self._namespace.listener)
 
     def _try_out(self) -> None:
         """Runs a command that does nothing, with everything else as it will be."""
@@ -156,6 +180,46 @@ class Sandbox(LocalEnvironment):
             said = str(error)
         if said is not None:
             raise SandboxUnavailable(probe.forbidden(said, probe.text_of))
+
+    def _listen(self, listener: socket.socket) -> None:
+        from lmx_core.environment.sandbox.network import hosts, proxy  # only where hosts are listed
+
+        self._proxy = proxy.Proxy(listener, hosts.read(self._allowed.hosts or ()), self.clock)
+
+    def asking(self, reach: Reach) -> Sandbox:
+        """The same, whose commands have `reach` asked where they want to go."""
+        made = copy.copy(self)
+        made._reach = reach
+        return made
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_ms: float = DEFAULT_COMMAND_TIMEOUT_MS,
+        env: Sequence[EnvEntry] = (),
+        max_output_bytes: float = MAX_COMMAND_OUTPUT_BYTES,
+    ) -> AsyncIterator[RunEvent]:
+        """As outside; where hosts are listed, what was kept from a command is said at the end of its output."""
+        limits: dict[str, Any] = {"cwd": cwd, "timeout_ms": timeout_ms, "max_output_bytes": max_output_bytes}
+        if self._proxy is None:
+            async with aclosing(super().run(command, env=env, **limits)) as events:  # type: ignore[type-var]  # a generator
+                async for event in events:
+                    yield event
+            return
+        from lmx_core.environment.sandbox.network.command import Held
+
+        timed = copy.copy(self)
+        timed._proxy, timed._clock = None, Held(self.clock)
+        async with (
+            self._proxy.serving(self._reach, timed._clock) as ours,
+            aclosing(timed.run(command, env=[*env, *self._proxy.variables(ours)], **limits)) as events,  # type: ignore[type-var]  # as above
+        ):
+            async for event in events:
+                if not isinstance(event, Data) and (notes := ours.notes()):
+                    yield Data(notes)
+                yield event
 
     def launch(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]
@@ -237,6 +301,22 @@ def _paths(option: str, given: Sequence[str | Path], home: str) -> tuple[str, ..
         if option == "writable" and unconfinable(os.path.realpath(path)):
             raise ConfigError("writable= takes no directory of the kernel's, and not the whole machine")
     return paths
+
+
+def _hosts(network: bool | Sequence[str], localhost: bool) -> tuple[str, ...] | None:
+    """The hosts that are listed; None where no list was given. Raises ConfigError for what is none."""
+    if isinstance(network, bool):
+        return None
+    if isinstance(network, str) or not localhost:
+        raise ConfigError(
+            "network= takes true, false or a list of hosts"
+            if localhost
+            else "with localhost=False there is no loopback, and so no proxy that leads to the hosts of network="
+        )
+    from lmx_core.environment.sandbox.network import hosts
+
+    hosts.read(network)
+    return tuple(network)
 
 
 def _account_home() -> tuple[str, ...]:

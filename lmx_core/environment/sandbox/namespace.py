@@ -1,5 +1,8 @@
 """What the commands of one environment share: a network that is a loopback of their own and nothing else, and the filter.
 
+Where they may reach some hosts, a socket is made in there as well and handed out: whoever holds it takes the connections that
+come to it, wherever they are themselves.
+
 A network for each command would be simpler, and a server started by one command could then not be reached from the next
 (cli.md 6). A process that holds the network open would have to be watched, restarted and ended. So a process makes it and
 ends; what keeps it is two open descriptors of this one, and the kernel takes it away when the last command and the host are
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +23,7 @@ from collections.abc import Callable
 from lmx_core.environment.sandbox import bwrap
 
 _ECHO = ("/bin/cat",)
+_PYTHON = (sys.executable, "-I", "-S", "-c")
 _LOOPBACK_DOWN = """\
 import fcntl, socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
@@ -31,12 +36,31 @@ sys.stdin.read()
 """
 
 
-class Namespace:
-    """A user and a network namespace. Raises `OSError` with the tool's own words when it cannot be made."""
+_DOOR = """\
+import socket, sys
+with socket.socket() as door, socket.socket(fileno=int(sys.argv[1])) as host:
+    door.bind(("127.0.0.1", 0))
+    door.listen(128)
+    socket.send_fds(host, [b"x"], [door.fileno()])
+sys.stdout.write(sys.stdin.read(1))
+sys.stdout.flush()
+sys.stdin.read()
+"""
 
-    def __init__(self, program: str, *, loopback: bool):
-        ready = _ECHO if loopback else (sys.executable, "-I", "-S", "-c", _LOOPBACK_DOWN)
-        self._descriptors = _made(lambda info: [program, *bwrap.holder(ready, info, loopback=loopback)])
+
+class Namespace:
+    """A user and a network namespace. Raises `OSError` with the tool's own words when it cannot be made.
+
+    `listener` is a socket that listens on its loopback, where one was asked for with `door`.
+    """
+
+    def __init__(self, program: str, *, loopback: bool, door: bool = False):
+        self.listener: socket.socket | None = None
+        if door:
+            self._descriptors, self.listener = _made_with_a_door(program)
+        else:
+            ready = _ECHO if loopback else (*_PYTHON, _LOOPBACK_DOWN)
+            self._descriptors = _made(lambda info: [program, *bwrap.holder(ready, info, loopback=loopback)])
         weakref.finalize(self, _close, self._descriptors)
 
     @property
@@ -61,7 +85,22 @@ class Filter:
         return f"/proc/{os.getpid()}/fd/{self._descriptor}"
 
 
-def _made(argv: Callable[[int], list[str]]) -> tuple[int, int]:
+def _made_with_a_door(program: str) -> tuple[tuple[int, int], socket.socket]:
+    """The namespaces, and a socket that listens inside the second one."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ready = (*_PYTHON, _DOOR, str(theirs.fileno()))
+        made = _made(lambda info: [program, *bwrap.holder(ready, info, loopback=True)], theirs.fileno())
+        ours.setblocking(False)  # it was sent before the answer that has just come
+        try:
+            _, descriptors, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            return made, socket.socket(fileno=descriptors[0])
+        except (OSError, IndexError):
+            _close(made)
+            raise OSError("the socket for the proxy could not be handed out of the namespace") from None
+
+
+def _made(argv: Callable[[int], list[str]], *passed: int) -> tuple[int, int]:
     read, write = os.pipe()
     try:
         process = subprocess.Popen(
@@ -72,7 +111,7 @@ def _made(argv: Callable[[int], list[str]]) -> tuple[int, int]:
             bufsize=0,  # what cannot be written to one that has ended must not be tried again when it is closed
             cwd="/",
             env={},
-            pass_fds=[write],
+            pass_fds=[write, *passed],
         )
     finally:
         os.close(write)

@@ -79,7 +79,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     `homes` are other directories with credentials: with HOME set to elsewhere, `ssh` still looks where the account says.
 
     `network` opens all of it. Without it, `localhost` leaves a loopback that the commands of one environment share with
-    each other and with nobody else.
+    each other and with nobody else; and `hosts`, where it is not None, are those that a proxy on it leads to.
     """
 
     home: str
@@ -88,6 +88,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
     network: bool = False
     localhost: bool = True
+    hosts: tuple[str, ...] | None = None
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
