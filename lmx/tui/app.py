@@ -39,7 +39,6 @@ from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
 
 SPINNER_S = 0.25
-CLIPBOARD_BYTES = 74_000
 
 
 def monotonic_ms() -> int:
@@ -206,6 +205,24 @@ class LmxApp(TerminalApp, inherit_bindings=False):
                 why = str(error)
         self.tell(msg.EditedOutside(before=draft, text=text, why=why))
 
+    async def copy(self, text: str) -> None:
+        """Onto the clipboard by whichever way works here; the flash names it (SEL-3)."""
+        from lmx.tui.outside import clipboard
+
+        count, state = words.plural(len(text), "character"), self.host.history_path
+        route = await self.outside.copy(text) if self.outside.copy is not None else None
+        asked = clipboard.sequence(text, os.environ) if route is None and self.terminal is not None else None
+        if asked is not None and self.terminal is not None:
+            self.terminal.write(asked)
+            route = clipboard.OSC_52
+        if route is not None:
+            self.flash(words.COPIED.format(count=count, route=route))
+        elif state is None:
+            self.flash(words.COPY_NOWHERE)
+        else:
+            path = await run_in_thread(clipboard.keep, text, state.parent)
+            self.flash(words.COPIED_TO_FILE.format(count=count, path=path))
+
     def keys(self) -> Sequence[tuple[str, str]]:
         return keymap.listed()
 
@@ -322,11 +339,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             self.tell(msg.OutOfSight(hidden))
 
     def on_transcript_view_selected(self, event: TranscriptView.Selected) -> None:
-        if len(event.text.encode("utf-8", "replace")) > CLIPBOARD_BYTES:
-            self.flash(words.COPY_TOO_LARGE)
-            return
-        self.copy_to_clipboard(event.text)
-        self.flash(words.COPIED.format(count=words.plural(len(event.text), "character")))
+        self.work(self.copy(event.text), "copy")
 
     def on_too_small_interrupted(self, event: TooSmall.Interrupted) -> None:
         self.tell(msg.Interrupt())

@@ -20,4 +20,9 @@ def of_this_machine(app: TerminalApp, environ: Mapping[str, str]) -> Outside:
 
         return await editor.edit(text, lambda argv: lend(app, argv), environ)
 
-    return Outside(edit=edit)
+    async def copy(text: str) -> str | None:
+        from lmx.tui.outside import clipboard
+
+        return await clipboard.by_tool(text, environ)
+
+    return Outside(copy=copy, edit=edit)

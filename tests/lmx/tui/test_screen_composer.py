@@ -1,0 +1,29 @@
+"""The composer on the screen, running headless: what keys, copies and pastes do there."""
+
+from __future__ import annotations
+
+import pytest
+from support.screen_host import FakeHost, screen
+
+from lmx.tui.outside import Outside
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_sel_3_a_copy_names_its_way(tmp_path):
+    """SEL-3: a tool's name; where there is no way to a clipboard the file, and where there is none that, too."""
+    host, taken = FakeHost(tmp_path), []
+    async with screen(host, (120, 24)) as shown:
+
+        async def copy(text):
+            taken.append(text)
+            return "pbcopy" if len(text) < 10 else None
+
+        shown.app.outside = Outside(copy=copy)
+        await shown.app.copy("short")
+        assert "copied 5 characters (pbcopy)" in shown.text() and taken == ["short"]
+        await shown.app.copy("rather long")
+        assert "there is no state directory" in shown.text()
+        host.history_path = tmp_path / "history.jsonl"
+        await shown.app.copy("rather long")
+        assert "11 characters written to" in shown.text() and (tmp_path / "last-copy.txt").read_text() == "rather long"
