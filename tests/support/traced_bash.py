@@ -19,6 +19,7 @@ BWRAP = shutil.which("bwrap")
 MARK = "\x02"
 _RECORD = re.compile(f"^{MARK}+\\|", re.MULTILINE)
 _NO_COMMAND = re.compile(r"(?:[A-Za-z_]\w*(?:\[[^]]*\])?\+?=|\(\(|\[\[|'?\['? |for |select |case |test )")
+_ANSI_C = re.compile(r"\$'((?:[^'\\]|\\.)*)'(?=\s|\Z)")
 SECONDS = 5
 
 
@@ -92,6 +93,8 @@ def _program(record: str) -> str | None:
     """The first word of a record of the trace, None for what is no command."""
     if _NO_COMMAND.match(record) or not record.strip():
         return None
+    if (quoted := _ANSI_C.match(record)) is not None:  # a word with a control character in it
+        return quoted[1].encode("latin-1", "backslashreplace").decode("unicode_escape")
     try:
         lexer = shlex.shlex(record, posix=True, punctuation_chars=False)
         lexer.whitespace_split, lexer.commenters = True, ""

@@ -66,8 +66,8 @@ def test_where_grammar_and_bash_once_parted(text: str, tmp_path: Path) -> None:
 
 def test_the_trace_sees_what_runs() -> None:
     """Guards the guard: a trace that saw nothing would agree with everything."""
-    ran = traced_bash.ran('aa 1; bb "$(cc)"; x=1 dd; [ -f x ]; sh -c ee', Path("/"), sandbox=False)
-    assert sorted(ran or []) == ["aa", "bb", "cc", "dd", "sh"]
+    ran = traced_bash.ran('aa 1; bb "$(cc)"; x=1 dd; [ -f x ]; sh -c ee; "\x0b" f', Path("/"), sandbox=False)
+    assert sorted(ran or []) == ["\x0b", "aa", "bb", "cc", "dd", "sh"]
 
 
 @pytest.mark.long
