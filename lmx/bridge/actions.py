@@ -144,5 +144,8 @@ class LineActions:
         told = await putback.put_back(self.host.checkpoints, self.session.id, action, turns, sure=sure, force=force)
         self.say(told)
 
+    def commands(self) -> Sequence[Command]:
+        return self._bridge.allowed()
+
     def keys(self) -> Sequence[tuple[str, str]]:
         return self._surface.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lmx import words
@@ -15,16 +15,25 @@ from lmx.bridge.said import Said
 from lmx.bridge.shell import Shell
 from lmx.bridge.shown import Shown
 from lmx.bridge.surface import Surface
+from lmx.commands import COMMANDS, Command
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
+from lmx.conversation.step import Policy
 from lmx_core.errors import LmxError
 
 
 class Bridge:
     """The rooms of this package over one host and one surface."""
 
-    def __init__(self, host: Host, surface: Surface):
+    def __init__(
+        self,
+        host: Host,
+        surface: Surface,
+        commands: Sequence[Command] = COMMANDS,
+        policy: Policy | None = None,
+    ):
         self.host, self.surface = host, surface
+        self.commands, self._policy = tuple(commands), policy
         host.tell = lambda sentence: surface.tell(msg.Notice(sentence))
         self.drafts = Drafts(host, surface)
         self.shown = Shown(host, surface, self.drafts)
@@ -33,6 +42,11 @@ class Bridge:
         self.gate = Gate(host, self.shown, surface)
         self.menus = Menus(host, self.shown, surface)
         self.looked = Looked(host, self.shown, surface)
+
+    def allowed(self) -> list[Command]:
+        """The commands that may be listed (CMD-1)."""
+        policy = self._policy
+        return [one for one in self.commands if policy is None or policy(fx.Run(command=one.name)) is None]
 
     async def begin(self) -> None:
         """The start: the session the command line asks for, and its first prompt (LAY-9)."""

@@ -148,6 +148,9 @@ class Actions(Protocol):
     async def put_back(self, action: Literal["undo", "redo", "rewind"], turns: int, *, sure: bool, force: bool) -> None:
         """Show what an undo of the files would do, or with `sure` do it. Raises LmxError where there is nothing to do."""
 
+    def commands(self) -> Sequence[Command]:
+        """Those that the host allows, in their order."""
+
     def keys(self) -> Sequence[tuple[str, str]]:
         """(key, what it does), for /help."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from lmx import words
 from lmx.commands.base import Actions, Command
+from lmx.sanitize import one_line
+from lmx_core.errors import LmxError
 
 
 class Help(Command):
@@ -16,21 +18,14 @@ class Help(Command):
     when = "always"
     offers = "commands"
 
-    def __init__(self, commands: Callable[[], Sequence[Command]]):
-        self._commands = commands
-
-    def check(self, argument: str) -> str | None:
-        name = argument.removeprefix("/")
-        if not name or any(name == c.name or name in c.aliases for c in self._commands()):
-            return None
-        return words.UNKNOWN_COMMAND.format(name=name)
-
     async def perform(self, act: Actions, argument: str) -> None:
-        name = argument.removeprefix("/")
-        chosen = [c for c in self._commands() if not name or name == c.name or name in c.aliases]
+        name, there = argument.removeprefix("/"), act.commands()
+        chosen = [c for c in there if not name or name == c.name or name in c.aliases]
+        if not chosen:
+            raise LmxError(words.UNKNOWN_COMMAND.format(name=one_line(name)))
         lines = _columns([(words.spaced(f"/{c.name}", c.hint), _told(c)) for c in chosen])
         if not name:
-            lines += ["", *_columns(act.keys())]
+            lines += ["", *_columns(act.keys()), "", words.HELP_MORE]
         act.say("\n".join(lines))
 
 

@@ -133,7 +133,14 @@ def _not_queued(step: Step, draft: Draft) -> str | None:
     if line is None:
         return None
     command = find(step.commands, line[0])
-    return _unknown(step, line[0]) if command is None else command.check(line[1])
+    return _wrong(step, line[0], command, line[1])
+
+
+def _wrong(step: Step, name: str, command: Command | None, argument: str) -> str | None:
+    """Why the line is not performed: there is no such command here, it is not allowed, or its argument cannot be read."""
+    if command is None:
+        return _unknown(step, name)
+    return step.denied(command.name, argument) or command.check(argument)
 
 
 def go_on(step: Step) -> None:
@@ -326,7 +333,7 @@ def _command_line(text: str) -> tuple[str, str] | None:
 def _command(step: Step, draft: Draft, name: str, argument: str, *, typed: bool) -> None:
     """A command's line. One that was not typed just now comes from the queue and answers no card (APR-4)."""
     command = find(step.commands, name)
-    wrong = _unknown(step, name) if command is None else command.check(argument)
+    wrong = _wrong(step, name, command, argument)
     if command is not None and (refusal := refused(step, command)) is not None:
         step.flash(refusal)
         if not typed:
@@ -354,7 +361,7 @@ def performed(step: Step, *, ok: bool) -> None:
 
 
 def _unknown(step: Step, name: str) -> str:
-    close = menus.closest(step.commands, name)
+    close = menus.closest(menus.allowed(step), name)
     sentence = words.UNKNOWN_COMMAND_CLOSE if close else words.UNKNOWN_COMMAND
     return sentence.format(name=one_line(name), close=close)
 

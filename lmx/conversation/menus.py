@@ -33,7 +33,7 @@ def refresh(step: Step) -> None:
     if "/" in name:
         step.set(menu=None)
     elif not space:
-        rows = tuple(_commands(step.commands, name.lower()))
+        rows = tuple(_commands(allowed(step), name.lower()))
         step.set(menu=Menu(kind="command", rows=rows) if rows else None)
     else:
         _arguments(step, name.lower(), typed.strip())
@@ -69,6 +69,11 @@ def _take_file(step: Step, path: str, *, run: bool) -> bool:
     if path.endswith("/"):
         refresh(step)
     return True
+
+
+def allowed(step: Step) -> list[Command]:
+    """What may be listed (CMD-1)."""
+    return [command for command in step.commands if step.denied(command.name) is None]
 
 
 def _commands(commands: Sequence[Command], typed: str) -> list[Row]:

@@ -6,7 +6,7 @@ function from (state, message) to (state, effects), because a step never outlive
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -79,11 +79,23 @@ class Command(Protocol):
         """What is wrong with the argument, or None. Pure."""
 
 
+Policy = Callable[[fx.Run], str | None]
+"""Why a host does not allow a command with this argument, in a sentence; None where it does (CMD-1). Pure: keys wait for it."""
+
+
 class Step:
     """`state` and `effects` are the result; `now` is the time of the message in ms."""
 
-    def __init__(self, state: State, now: int, receipts: Receipts, commands: Sequence[Command]):
+    def __init__(
+        self,
+        state: State,
+        now: int,
+        receipts: Receipts,
+        commands: Sequence[Command],
+        policy: Policy | None = None,
+    ):
         self.state, self.now, self.receipts, self.commands = state, now, receipts, commands
+        self._policy = policy
         self.effects: list[fx.Effect] = []
         self.live = True  # False while stored entries are folded
 
@@ -93,8 +105,15 @@ class Step:
     def do(self, effect: fx.Effect) -> None:
         self.effects.append(effect)
 
+    def denied(self, command: str, argument: str = "") -> str | None:
+        """Why the host does not allow it, None where it does. Asked where commands are listed, and again before each is run."""
+        return None if self._policy is None else self._policy(fx.Run(command=command, argument=argument))
+
     def run(self, command: str, argument: str = "") -> None:
         """Performs a command that nobody typed just now: it answers no card (APR-4)."""
+        if (denied := self.denied(command, argument)) is not None:
+            self.note(denied, tone="error", kind="error")
+            return
         self.set(performing=self.state.performing + 1)
         self.do(fx.Run(command=command, argument=argument, focused=False))
 

@@ -7,15 +7,21 @@ import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lmx.bridge.host import Host
+    from lmx.commands import Command
+    from lmx.conversation.step import Policy
 
 
-async def run_screen(host: Host) -> int:
+async def run_screen(host: Host, *, commands: Sequence[Command] = (), command_policy: Policy | None = None) -> int:
     """Opens the screen and returns the exit status when it is gone.
 
+    `commands` are a host's own slash commands, ahead of ours; `command_policy` says which of all may be listed and run.
     However it ended, the last line says how to go on, unless there is nobody left to read it.
     Runs on the engine's loop, inside `async with Runtime()`. Raises NoTerminal where there is no terminal.
     """
+    from lmx.commands import with_own
     from lmx.tui.terminal.look import query_look
 
     look = await query_look()
@@ -23,7 +29,7 @@ async def run_screen(host: Host) -> int:
     from lmx.tui.outside.machine import of_this_machine
     from lmx.tui.terminal.signals import STATUS, run_in_terminal
 
-    app = LmxApp(host, look=look)
+    app = LmxApp(host, look=look, commands=with_own(commands), policy=command_policy)
     app.outside = of_this_machine(app, os.environ)
     status = await run_in_terminal(app, app.leave)
     session = app.bridge.shown.session

@@ -17,12 +17,13 @@ from textual.timer import Timer
 
 from lmx import words
 from lmx.bridge import Bridge, Host, perform
-from lmx.commands import COMMANDS
+from lmx.commands import COMMANDS, Command
 from lmx.conversation import Conversation, State, frame
 from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft
+from lmx.conversation.step import Policy
 from lmx.receipts import Receipts
 from lmx.sanitize import one_line
 from lmx.tui import asked, history, keymap
@@ -57,14 +58,16 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         look: Look | None = None,
         now: Callable[[], int] = monotonic_ms,
         outside: Outside | None = None,
+        commands: Sequence[Command] = COMMANDS,
+        policy: Policy | None = None,
     ):
         crash = host.history_path.parent / "crash" if host.history_path is not None else None
         super().__init__(look=look, crash_directory=crash)
         self.listening = False
         self.host, self._now, self.outside = host, now, outside or Outside()
         self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
-        self.bridge = Bridge(host, self)
-        self._rules = Conversation(Receipts(), COMMANDS)
+        self.bridge = Bridge(host, self, commands, policy)
+        self._rules = Conversation(Receipts(), commands, policy)
         self.where = frame.directory(str(host.cwd), str(Path.home()))
         self.main = MainScreen(THEMES[self.look.theme], self, version=host.version, where=self.where)
         self._flash: tuple[str, int] | None = None
@@ -180,7 +183,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             self.host.log.warning("the history could not be written: %s", error.strerror)
 
     async def run_command(self, effect: fx.Run) -> None:
-        command = next(c for c in COMMANDS if c.name == effect.command)
+        command = next(c for c in self.bridge.commands if c.name == effect.command)
         await perform(self.bridge, command, effect, model=self.state.model)
 
     async def edit_text(self, effect: fx.EditText) -> None:

@@ -19,8 +19,8 @@ from lmx_core.entry import make
 class Talk:
     """Feeds messages and events to the reducer and keeps what comes out: `blocks` in order, `effects`, the `composer`."""
 
-    def __init__(self, *, ready: bool = True, start: int = 1_000_000):
-        self.rules = Conversation(Receipts(), COMMANDS)
+    def __init__(self, *, ready: bool = True, start: int = 1_000_000, commands: Any = COMMANDS, policy: Any = None):
+        self.rules = Conversation(Receipts(), commands, policy)
         self.state = State()
         self.now = start
         self.blocks: dict[str, Block] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmx.commands import COMMANDS, Command
+from lmx_core.errors import LmxError
 from lmx_core.permissions import Handle, read_rules
 
 
@@ -102,6 +103,9 @@ class Asked:
         self.done.append(("forget", rule))
         return rule == "Bash(a:*)"
 
+    def commands(self):
+        return [c for c in COMMANDS if c.name != "clear"]
+
     def keys(self) -> list[tuple[str, str]]:
         return [("Ctrl-X", "does x")]
 
@@ -148,9 +152,12 @@ def test_a_bare_model_shows():
 
 
 def test_help_lists_every_command_in_order_and_the_keys():
-    """tui.md 4: commands in table order, then the keys as they are."""
+    """tui.md 4: commands in table order, then the keys as they are. CMD-1: those that the host allows, and no others."""
     text = perform("help")[0][1]
-    places = [text.index(f"/{c.name}") for c in COMMANDS]
+    assert "/clear" not in text
+    with pytest.raises(LmxError, match="no command /clear"):
+        perform("help", "clear")
+    places = [text.index(f"/{c.name}") for c in COMMANDS if c.name != "clear"]
     assert places == sorted(places) and "Ctrl-X  does x" in text
     assert perform("help", "quit")[0][1].startswith("/quit") and "/exit" in perform("help", "/exit")[0][1]
 
@@ -158,7 +165,8 @@ def test_help_lists_every_command_in_order_and_the_keys():
 @pytest.mark.parametrize("name", ("new", "cancel", "unsteer", "quit"))
 def test_an_argument_too_many_is_a_sentence(name):
     assert name in (named(name).check("what") or "")
-    assert "nonsense" in (named("help").check("nonsense") or "")
+    with pytest.raises(LmxError, match="no command /nonsense"):
+        perform("help", "nonsense")
 
 
 def test_every_command_can_be_listed():
