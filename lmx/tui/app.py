@@ -389,7 +389,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.WatchPanel: lambda app, e: app.painted.watch_panel(e.id),
     fx.Remember: lambda app, e: app.work(app.remember(e.text), "history"),
     fx.Run: lambda app, e: app.work(app.run_command(e), f"/{e.command}"),
-    fx.Copy: lambda app, e: app.work(asked.copy(app, e.text), "/copy"),
+    fx.Copy: lambda app, e: app.work(app.copy(e.text), "/copy"),
     fx.Read: lambda app, e: app.work(asked.read(app, e.text), "/transcript"),
     fx.TellTerminal: lambda app, e: asked.tell_terminal(app),
     fx.Quit: lambda app, e: app.exit(0),

@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from lmx.tui.app import LmxApp
 
 
-async def copy(app: LmxApp, text: str) -> None:
-    """Puts a text on the clipboard: by a tool of this machine where there is one, else by the terminal (OSC 52)."""
-    from lmx.tui.app import CLIPBOARD_BYTES
-
-    way = await app.outside.copy(text) if app.outside.copy is not None else None
-    size = len(text.encode("utf-8", "replace"))
-    if way is None and size > CLIPBOARD_BYTES:
-        raise LmxError(words.CLIPBOARD_TOO_LARGE.format(size=words.size(size)))
-    if way is None:
-        app.copy_to_clipboard(text)
-    app.flash(words.COPIED.format(count=words.plural(len(text), "character")))
-
-
 async def read(app: LmxApp, text: str) -> None:
     """Shows a text in `$PAGER`, else `less`, else `more`. It goes through a private file that is gone afterwards."""
     from lmx.tui.terminal.handover import lend

@@ -14,7 +14,6 @@ EXPORT_FAILED = "{path} could not be written: {reason}"
 EXPORT_WHERE = "nothing is kept on disk here, so /export needs a PATH"
 EXPORTED = "written to {path}"
 NOT_ON_THIS_SURFACE = "/{command} needs the full screen"
-CLIPBOARD_TOO_LARGE = "{size} is more than the terminal's clipboard takes; /export writes a file"
 PAGER_MISSING = "the pager {pager} is not there; set PAGER to one that is"
 PAGER_FAILED = "the pager ended with status {status}"
 
