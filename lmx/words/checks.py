@@ -16,6 +16,17 @@ CHECK_IS_LATE = "it did not end in time"
 CHECK_IS_STALE = "files were changed after the check, so it says nothing about them as they are now"
 
 
+_VOICES = {"[lmx verify]": "✓", "[lmx continue]": "↻", "[hook]": "↻"}
+
+
+def harness_voice(text: str) -> str:
+    """What a stop hook said to the model, with a mark of its own in the place of the tag that is for the model."""
+    for tag, mark in _VOICES.items():
+        if text.startswith(tag):
+            return f"{mark} {text.removeprefix(tag).lstrip()}"
+    return f"↻ {text}"
+
+
 def check_running(command: str) -> str:
     return f"check: {command}"
 

@@ -112,7 +112,6 @@ WAITING_APPROVAL = "waiting for your approval of {tool}"
 COMPOSING = "composing {what}"
 PARTIAL_KEPT = "what it had said is kept"
 FINISHED = "lmx: finished ({time})"
-HOOK_VOICE = "↻ {text}"
 MODEL_NOW = "the model is now {model}"
 
 

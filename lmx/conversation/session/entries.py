@@ -115,7 +115,7 @@ def _user(step: Step, entry: Entry, at: int) -> None:
         return
     if payload.get("stop_hook"):
         text = visible(str(payload.get("text") or ""))
-        step.append(Block(key=entry.id, kind="note", text=words.HOOK_VOICE.format(text=text), tone="muted"))
+        step.append(Block(key=entry.id, kind="note", text=words.harness_voice(text), tone="muted"))
         return
     text = _echo(visible(str(payload.get("text") or "")))
     step.append(Block(key=entry.id, kind="user", text=text, rows=_attached(payload), tone="you"))

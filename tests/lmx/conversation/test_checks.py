@@ -93,3 +93,19 @@ def test_the_switch_and_other_documents_draw_nothing() -> None:
     talk.append("extension_state", {"version": 1, "namespace": "lmx.verify", "revision": 1, "value": value})
     talk.append("extension_state", {"version": 1, "namespace": "mine", "revision": 1, "value": 3})
     assert talk.text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[lmx verify] `pytest -q` failed", "✓ `pytest -q` failed"),
+        ("[lmx continue] Your plan has open tasks.", "↻ Your plan has open tasks."),
+        ("[hook] run the tests", "↻ run the tests"),
+        ("[other] run the tests", "↻ [other] run the tests"),
+    ],
+)
+def test_2_1_what_the_harness_wrote_has_a_voice_of_its_own(text: str, shown: str) -> None:
+    """tui.md 2.1: the tag is for the model."""
+    talk = wrote()
+    talk.append("user", {"text": text, "stop_hook": True})
+    assert shown in talk.text().split("\n")
