@@ -21,7 +21,8 @@ import msgspec
 from lmx_core.calls import ToolContext
 from lmx_core.entry import valid_text
 from lmx_core.environment.base import Data, Environment, Exit, Failed, FileError, OutputLimit, TimedOut, closing
-from lmx_core.environment.globs import SKIPPED_FOLDERS, Ignored
+from lmx_core.environment.globs import SKIPPED_FOLDERS
+from lmx_core.environment.ignore import Ignored, down_to
 from lmx_core.errors import ToolError
 from lmx_core.tasks import run_in_thread
 
@@ -71,6 +72,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     ignored: list[str] = []
     skipped: list[str] = []
     links: list[str] = []
+    unreadable: list[str] = []
     withheld: int = 0
     cut: str | None = None
     ripgrep: bool
@@ -88,6 +90,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
             said.append(
                 f"not followed: {len(self.links):,} link{'s' * (len(self.links) > 1)} ({_few(root, self.links)})"
             )
+        if self.unreadable:
+            said.append(f"cannot be read: {len(self.unreadable):,} ({_few(root, self.unreadable)})")
         if self.withheld:
             said.append(f"left out: {self.withheld:,} that a permission rule does not let be read")
         if self.cut is not None:
@@ -153,8 +157,8 @@ async def list_files(
         return Listing(files=[root.file], ripgrep=probe.ripgrep, perl_patterns=probe.perl_patterns)
     skips = [] if probe.git or _inside_skipped(root) else SKIPPED_FOLDERS
     walk = await run_command(environment, _walk_command(probe, skips), root.path, max_bytes=LIST_BYTES)
-    files, links, skipped = await run_in_thread(_parse_walk, walk.output)
-    ignored = _GitIgnored(probe.ignored) if probe.git else await _own_rules(environment, root, files)
+    found = await run_in_thread(_parse_walk, walk.output)
+    ignored = _GitIgnored(probe.ignored) if probe.git else await _own_rules(context, root, found.files)
 
     hides = _withheld(context)
     hidden = []
@@ -162,7 +166,7 @@ async def list_files(
     def choose() -> tuple[list[str], list[str]]:
         left_out: set[str] = set()
         kept = []
-        for file in files:
+        for file in found.files:
             if hides is not None and hides(str(root.path / file)):
                 hidden.append(file)
                 continue
@@ -177,8 +181,9 @@ async def list_files(
     return Listing(
         files=chosen,
         ignored=left_out,
-        skipped=sorted(skipped),
-        links=sorted(links),
+        skipped=sorted(found.skipped),
+        links=sorted(found.links),
+        unreadable=sorted(found.unreadable),
         withheld=len(hidden),
         cut=walk.cut,
         ripgrep=probe.ripgrep,
@@ -243,7 +248,8 @@ def _inside_skipped(root: Root) -> bool:
 
 
 def _walk_command(probe: _Probe, skips: list[str]) -> str:
-    """Prints regular files, `@` before a link, `/` before a folder that is skipped by its name; NUL after each."""
+    """Prints regular files, `@` before a link, `/` before a folder that is skipped by its name, NUL after each; and at the end
+    `!` with what `find` complained of."""
     tests = ["-name .git -prune"]
     if skips:
         names = " -o ".join(f"-name {name}" for name in skips)
@@ -253,7 +259,7 @@ def _walk_command(probe: _Probe, skips: list[str]) -> str:
         paths = " -o ".join(f"-path {_literal_path(item)}" for item in prune)
         tests.append(f"-type d \\( {paths} \\) -prune")
     tests += ["-type f -print0", "-type l -exec printf '@%s\\0' {} +"]
-    return f"find . {' -o '.join(tests)} 2>/dev/null"
+    return f"exec 3>&1; e=$(LC_ALL=C find . {' -o '.join(tests)} 2>&1 >&3); printf '!%s\\0' \"$e\""
 
 
 def _literal_path(item: str) -> str:
@@ -261,16 +267,30 @@ def _literal_path(item: str) -> str:
     return shlex.quote(re.sub(r"([*?\[\\])", r"\\\1", f"./{item}"))
 
 
-def _parse_walk(output: bytes) -> tuple[list[str], list[str], list[str]]:
-    files, links, skipped = [], [], []
+class _Walked(msgspec.Struct, frozen=True):
+    files: list[str] = []
+    links: list[str] = []
+    skipped: list[str] = []
+    unreadable: list[str] = []
+
+
+_COMPLAINT = re.compile(
+    r"find: ['`]?\./(.+?)'?: (?:Permission denied|Operation not permitted|Input/output error)$", re.MULTILINE
+)
+
+
+def _parse_walk(output: bytes) -> _Walked:
+    found = _Walked()
     for item in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         if item.startswith("./"):
-            files.append(item[2:])
+            found.files.append(item[2:])
         elif item.startswith("@./"):
-            links.append(item[3:])
+            found.links.append(item[3:])
         elif item.startswith("/./"):
-            skipped.append(f"{item[3:]}/")
-    return files, links, skipped
+            found.skipped.append(f"{item[3:]}/")
+        elif item.startswith("!"):
+            found.unreadable.extend(_COMPLAINT.findall(item))
+    return found
 
 
 class _GitIgnored:
@@ -284,35 +304,44 @@ class _GitIgnored:
         return file if file in self.known else self._folder(file.rpartition("/")[0])
 
     def _folder(self, path: str) -> str | None:
-        if path not in self._folders:
-            above = self._folder(path.rpartition("/")[0])
-            self._folders[path] = f"{path}/" if above is None and f"{path}/" in self.known else above
+        for step in down_to(path, self._folders):
+            above = self._folders[step.rpartition("/")[0]]
+            self._folders[step] = f"{step}/" if above is None and f"{step}/" in self.known else above
         return self._folders[path]
 
 
 class _OwnRules:
-    """What the `.gitignore` files of the tree ignore, where git cannot be asked."""
+    """What the `.gitignore` files say from the working directory down, where git cannot be asked."""
 
-    def __init__(self, rules: Ignored):
+    def __init__(self, rules: Ignored, root: Root):
         self.known: set[str] = set()
-        self._rules = rules
+        self._rules, self._root = rules, root
+        # Whoever names an ignored folder means what is in it.
+        self._folders: dict[str, str | None] = {"": None}
+        self._everything = rules.folder(root.shown)
 
     def __call__(self, file: str) -> str | None:
-        if not self._rules(file):
+        if self._everything or not self._rules(self._root.show(file)):
             return None
-        parts = file.split("/")
-        above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
-        return next((f"{folder}/" for folder in above if self._rules.folder(folder)), file)
+        folder = file.rpartition("/")[0]
+        for step in down_to(folder, self._folders):
+            above = self._folders[step.rpartition("/")[0]]
+            here = above is None and self._rules.folder(self._root.show(step))
+            self._folders[step] = f"{step}/" if here else above
+        return self._folders[folder] or file
 
 
-async def _own_rules(environment: Environment, root: Root, files: list[str]) -> _OwnRules:
-    nested = sorted(file for file in files if file.endswith("/.gitignore"))[:MAX_IGNORE_FILES]
+async def _own_rules(context: ToolContext, root: Root, files: list[str]) -> _OwnRules:
+    nested = sorted((file for file in files if file.endswith("/.gitignore")), key=lambda file: file.count("/"))
+    parts = root.shown.split("/") if root.shown else []
+    places = ["/".join(parts[:depth]) for depth in range(len(parts) + 1)]
+    places += [root.show(file).rpartition("/")[0] for file in nested[:MAX_IGNORE_FILES]]
     read = []
-    for file in [".gitignore", *nested]:
-        content = await environment.read_file(root.path, file)
+    for place in places:
+        content = await context.environment.read_file(context.cwd, f"{place}/.gitignore" if place else ".gitignore")
         if not isinstance(content, FileError):
-            read.append((file.rpartition("/")[0], content.decode("utf-8", "replace")))
-    return _OwnRules(Ignored(read))
+            read.append((place, content))
+    return _OwnRules(Ignored(read), root)
 
 
 def _few(root: Root, items: list[str]) -> str:

@@ -69,9 +69,9 @@ def revision(repository: Repository) -> str | None:
     return match[1].decode() if match else None
 
 
-def excludes(repository: Repository) -> str:
-    """The repository's own `info/exclude`; "" where there is none."""
-    return (read(repository.common / "info" / "exclude", 1_000_000) or b"").decode("utf-8", "surrogateescape")
+def excludes(repository: Repository) -> bytes:
+    """The repository's own `info/exclude`; b"" where there is none."""
+    return read(repository.common / "info" / "exclude", 1_000_000) or b""
 
 
 def tracked(repository: Repository) -> frozenset[bytes] | None:

@@ -20,7 +20,8 @@ import msgspec
 
 from lmx_core.checkpoints import git
 from lmx_core.checkpoints.files import ABSENT, Change, Save, State, looked_at, open_root, step
-from lmx_core.environment import globs
+from lmx_core.environment.globs import SKIPPED_FOLDERS
+from lmx_core.environment.ignore import IgnoreFile, judge
 
 MAX_ENTRIES = 200_000
 MAX_KEPT_BYTES = 1024 * 1024 * 1024
@@ -31,7 +32,7 @@ MAX_NAMED = 2_000
 _IGNORE_FILE_BYTES = 1_000_000
 _RACY_NS = 50_000_000
 
-_SKIPPED = frozenset(name.encode() for name in globs.SKIPPED_FOLDERS)
+_SKIPPED = frozenset(name.encode() for name in SKIPPED_FOLDERS)
 
 
 IGNORED = State("other", stamp=1)
@@ -164,21 +165,17 @@ class Tree:
 
 
 class _Rules:
-    """The ignore rules in force in a folder, outermost first. `mark` is the same for the same rules."""
+    """The ignore files in force in a folder, innermost first. `mark` is the same for the same rules."""
 
-    def __init__(self, rules: Sequence[globs.Rule], mark: int):
-        self.rules, self.mark = rules, mark
+    def __init__(self, files: Sequence[IgnoreFile], mark: int):
+        self._files, self.mark = files, mark
 
-    def within(self, folder: bytes, text: str) -> _Rules:
-        added = list(globs.rules(os.fsdecode(folder), text))
-        return _Rules([*self.rules, *added], hash((self.mark, folder, text))) if added else self
+    def within(self, folder: bytes, content: bytes) -> _Rules:
+        added = IgnoreFile(folder, content)
+        return _Rules([added, *self._files], hash((self.mark, folder, content))) if added else self
 
     def ignore(self, path: bytes, *, folder: bool) -> bool:
-        if not self.rules:
-            return False
-        text = os.fsdecode(path)
-        last = next((rule for rule in reversed(self.rules) if rule.fits(text, folder=folder)), None)
-        return last is not None and not last.keeps
+        return judge(self._files, path, folder=folder)
 
 
 def _rules_above(tree: Tree) -> _Rules:
@@ -209,7 +206,7 @@ class _Walk:
             self._stand_in(folder, REPOSITORY, self.left_out.repositories)
             return
         if (ignore_file := entries.get(b".gitignore")) is not None and ignore_file.is_file(follow_symlinks=False):
-            rules = rules.within(folder, _ignore_text(fd))
+            rules = rules.within(folder, _ignore_content(fd))
         judged = self._tree.judged(folder, rules)
         below = folder + b"/" if folder else b""
         for name, entry in entries.items():
@@ -296,13 +293,13 @@ class _Walk:
             where.append(path)
 
 
-def _ignore_text(fd: int) -> str:
+def _ignore_content(fd: int) -> bytes:
     try:
         file = os.open(b".gitignore", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
     except OSError:
-        return ""
+        return b""
     try:
-        return os.read(file, _IGNORE_FILE_BYTES).decode("utf-8", "surrogateescape")
+        return os.read(file, _IGNORE_FILE_BYTES)
     finally:
         os.close(file)
 

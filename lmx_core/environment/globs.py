@@ -1,4 +1,4 @@
-"""Glob patterns and ignore files as regular expressions over relative paths: pure, and the same whatever lists the files.
+"""Glob patterns as regular expressions over relative paths: pure, and the same whatever lists the files.
 
 Leaving a pattern to `rg`, `git` or `find` would give three answers: each has its own idea of `**`, of braces, and of a pattern
 without a slash.
@@ -7,7 +7,6 @@ without a slash.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 SKIPPED_FOLDERS = (
     ".git .hg .svn node_modules .venv venv __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .gradle .next "
@@ -92,55 +91,3 @@ def _choice(inside: str) -> str:
     # All but a range's `-` is literal; `--`, `&&`, `||` and `~~` are on their way to mean something in `re`.
     body = re.sub(r"([\\\[\]^&|~]|(?<=-)-)", r"\\\1", inside[negated:])
     return f"[^/{body}]" if negated else f"[{body}]"
-
-
-class Rule:
-    """One line of a `.gitignore` that lies in `folder` (relative, `""` for the root)."""
-
-    def __init__(self, line: str, folder: str):
-        self.keeps = line.startswith("!")
-        body = line.removeprefix("!")
-        self.only_folders = body.endswith("/")
-        body = body.rstrip("/")
-        anchored = "/" in body
-        self._below = f"{folder}/" if folder else ""
-        self._pattern = re.compile(
-            ("" if anchored else "(?:.*/)?") + _expression(body.lstrip("/"), braces=False), re.DOTALL
-        )
-
-    def fits(self, path: str, *, folder: bool) -> bool:
-        if (self.only_folders and not folder) or not path.startswith(self._below):
-            return False
-        return self._pattern.match(path, len(self._below)) is not None
-
-
-class Ignored:
-    """What the `.gitignore` files of a tree ignore; `files` are pairs of folder and content, outermost first."""
-
-    def __init__(self, files: Iterable[tuple[str, str]]):
-        self._rules = [rule for folder, text in files for rule in rules(folder, text)]
-        self._folders: dict[str, bool] = {"": False}
-
-    def __call__(self, path: str) -> bool:
-        """Whether the file is ignored, by itself or with a folder above it; nothing brings back a file of an ignored folder."""
-        return self.folder(path.rpartition("/")[0]) or self._judge(path, folder=False)
-
-    def folder(self, path: str) -> bool:
-        if path not in self._folders:
-            self._folders[path] = self.folder(path.rpartition("/")[0]) or self._judge(path, folder=True)
-        return self._folders[path]
-
-    def _judge(self, path: str, *, folder: bool) -> bool:
-        last = next((rule for rule in reversed(self._rules) if rule.fits(path, folder=folder)), None)
-        return last is not None and not last.keeps
-
-
-def rules(folder: str, text: str) -> Iterable[Rule]:
-    """The rules of one ignore file that lies in `folder`, in their order; a line that cannot be read is none."""
-    for line in text.replace("\r\n", "\n").split("\n"):
-        stripped = re.sub(r"(?<!\\) +$", "", line)
-        if stripped.strip("/!") and not stripped.startswith("#"):
-            try:
-                yield Rule(stripped, folder)
-            except re.error:
-                continue  # git ignores a line it cannot read, too

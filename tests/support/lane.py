@@ -7,7 +7,10 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 EXAMPLES = 10_000
-PROPERTIES = ("turn/", "context/", "transcript/", "edits/", "stores/", "hooks/", "permissions/", "test_entry.py")
+PROPERTIES = (
+    *("turn/", "context/", "transcript/", "edits/", "stores/", "hooks/", "permissions/", "test_entry.py"),
+    "environment/test_ignore.py",
+)
 """Where the properties stand that the long lane asks too (TK-3), in tests/lmx_core: rules that are pure, and the store. One
 with an explicit number of examples keeps it; `fewer(n)` is for one that is dear in the gate alone."""
 

@@ -1,14 +1,12 @@
-"""Glob patterns and `.gitignore` rules over relative paths; git itself is the judge of the latter."""
+"""Glob patterns over relative paths."""
 
 from __future__ import annotations
-
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmx_core.environment.globs import MAX_PATTERN_CHARS, Ignored, compile_glob, fixed_folder, has_magic
+from lmx_core.environment.globs import MAX_PATTERN_CHARS, compile_glob, fixed_folder, has_magic
 
 
 @pytest.mark.parametrize(
@@ -76,82 +74,3 @@ def test_a_pattern_without_magic_fits_itself_alone(name):
 )
 def test_where_a_search_may_begin(pattern, folder):
     assert fixed_folder(pattern) == folder
-
-
-LINES = [
-    "*.log",
-    "!keep.log",
-    "dist/",
-    "/top",
-    "a/**/z",
-    "**/deep/x",
-    "sub/*.tmp",
-    "# comment",
-    "\\#name",
-    "trail  ",
-    "b?",
-    "[ab]c",
-    "!",
-    "/",
-    "x/**",
-    "!/top",
-]
-PATHS = [
-    "a.log",
-    "keep.log",
-    "dist/x",
-    "q/dist/keep.log",
-    "top",
-    "q/top",
-    "a/z",
-    "a/b/c/z",
-    "q/deep/x",
-    "sub/y.tmp",
-    "sub/q/y.tmp",
-    "#name",
-    "trail",
-    "bb",
-    "ac",
-    "x/keep.log",
-    "x/y/z",
-    "dist",
-]
-
-
-@pytest.mark.long
-@given(lines=st.lists(st.sampled_from(LINES), max_size=5), nested=st.lists(st.sampled_from(LINES), max_size=2))
-def test_sr_1_ignore_rules_are_gits(tmp_path_factory, lines, nested):
-    """SR-1: where git cannot be asked, its answer is ours; here git is asked too."""
-    repo = tmp_path_factory.mktemp("repo")
-    subprocess.run(["git", "init", "-q", repo], check=True)
-    (repo / "q").mkdir()
-    (repo / ".gitignore").write_text("\n".join(lines) + "\n")
-    (repo / "q" / ".gitignore").write_text("\n".join(nested) + "\n")
-    asked = subprocess.run(
-        ["git", "-C", repo, "check-ignore", "--no-index", "--stdin"],
-        input="\n".join(PATHS),
-        capture_output=True,
-        text=True,
-    )
-    ours = Ignored([("", (repo / ".gitignore").read_text()), ("q", (repo / "q" / ".gitignore").read_text())])
-    assert [path for path in PATHS if ours(path)] == [line.strip('"') for line in asked.stdout.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("path", "ignored"),
-    [
-        ("a.log", True),
-        ("keep.log", False),
-        ("dist/x", True),
-        ("q/dist/keep.log", True),
-        ("top.txt", True),
-        ("q/top.txt", False),
-        ("a/b/c/z", True),
-        ("sub/x.tmp", True),
-        ("x.tmp", False),
-        ("dist", False),
-    ],
-)
-def test_sr_1_ignore_rules(path, ignored):
-    rules = Ignored([("", "*.log\r\n!keep.log\ndist/\n/top.txt\na/**/z\n[\n"), ("sub", "x.tmp\n")])
-    assert rules(path) == ignored
