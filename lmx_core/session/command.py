@@ -15,6 +15,7 @@ import msgspec
 from lmx_core.builtin.bash import NON_INTERACTIVE
 from lmx_core.clock import FOREVER
 from lmx_core.environment.base import MAX_COMMAND_OUTPUT_BYTES, Data, Environment, Exit, OutputLimit, closing
+from lmx_core.secrets.masker import NOTHING, Masker
 from lmx_core.tools.output import HeadTail
 from lmx_core.tools.plain import Plain, in_turns
 
@@ -35,10 +36,17 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(
-    environment: Environment, cwd: Path, command: str, on_output: Callable[[str], None] | None
+    environment: Environment,
+    cwd: Path,
+    command: str,
+    on_output: Callable[[str], None] | None,
+    secrets: Masker = NOTHING,
 ) -> CommandResult:
-    """Runs it to its end, however long that takes; cancelled, it is ended with its process group."""
-    plain, kept = Plain(), HeadTail(OUTPUT_BYTES)
+    """Runs it to its end, however long that takes; cancelled, it is ended with its process group.
+
+    What `secrets` masks is masked for the person as well: they see what a model will read of it.
+    """
+    plain, kept, masks = Plain(), HeadTail(OUTPUT_BYTES), secrets.stream()
 
     def say(text: str) -> None:
         if text:
@@ -56,8 +64,8 @@ async def run(
                 ending = event
                 break
             async for piece in in_turns(event.data):
-                say(plain.feed(piece))
-    say(plain.end())
+                say(masks.feed(plain.feed(piece)))
+    say(masks.feed(plain.end()) + masks.end())
     match ending:
         case Exit(status=status):
             return CommandResult(output=kept.text(), ending="exited", exit_status=status)

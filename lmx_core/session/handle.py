@@ -289,8 +289,8 @@ class Session(Configured):
         command = _checked("a command", command)
         if self.down is not None:
             raise SessionDown(self.down)
-        settings = self._actor.settings
-        return await commands.run(settings.environment, settings.options.cwd, command, on_output)
+        settings, secrets = self._actor.settings, self._actor.secrets
+        return await commands.run(settings.environment, settings.options.cwd, command, on_output, secrets)
 
     async def compact(self, timeout_ms: float = 120_000) -> CompactResult:
         """Has the conversation so far summarised now (MET-7).

@@ -266,6 +266,16 @@ async def test_a_background_command_is_masked_wherever_it_is_looked_at(tmp_path:
         assert clean(out(here, heard))
 
 
+async def test_a_command_of_a_persons_own_is_masked_as_the_model_would_read_it(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"API_TOKEN={TOKEN}\n")
+    async with session([], tmp_path) as (here, _):
+        heard: list[str] = []
+        result = await here.session.run_command(
+            "cat .env; printf s3cr3t-; sleep 0.05; echo Value-0123456789", heard.append
+        )
+        assert result.output == "".join(heard) == f"API_TOKEN={NAME}\n{NAME}\n"
+
+
 async def test_a_person_is_shown_placeholders_and_what_they_write_with_them_is_put_back(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(f"a {TOKEN}\nb\n")
     harness = Permissions("ask").apply(Harness())
