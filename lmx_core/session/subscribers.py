@@ -62,10 +62,13 @@ class Subscription:
         return taken
 
     def _tell_of_dropped(self) -> None:
-        """Closes a gap: what comes next comes after it."""
-        if self._dropped:
-            self._arrived.append(EventsLagged(dropped=self._dropped))
-            self._dropped = 0
+        """Closes a gap: what comes next comes after it. Two gaps with nothing between them are one."""
+        if not self._dropped:
+            return
+        last = self._arrived.pop() if self._arrived and isinstance(self._arrived[-1], EventsLagged) else None
+        before = last.dropped if isinstance(last, EventsLagged) else 0
+        self._arrived.append(EventsLagged(dropped=before + self._dropped))
+        self._dropped = 0
 
     async def wait(self) -> None:
         """Returns when there is something to take, or nothing will come any more. One task may wait at a time."""

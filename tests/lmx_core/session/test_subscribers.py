@@ -194,6 +194,16 @@ async def test_su_3_without_a_bound_nothing_is_ever_dropped():
     assert sub.get_nowait_all() == [said("x")] * 10_000
 
 
+async def test_su_3_a_gap_that_goes_on_is_one_gap():
+    """Also where a reader has just been told of its beginning: found by a run of random readers, once in some thousand."""
+    sub = Subscription(max_pending=1)
+    sub.put(said("1"))
+    sub.put(said("2"))
+    assert await anext(sub) == said("1")
+    sub.put(said("3"))
+    assert sub.get_nowait_all() == [events.EventsLagged(dropped=2)]
+
+
 @given(
     bound=st.integers(1, 5),
     steps=st.lists(
