@@ -85,6 +85,9 @@ class LineActions:
     def queue(self, *, clear: bool) -> None:
         self._surface.tell(msg.QueueAsked(clear=clear))
 
+    def notices(self) -> None:
+        self._surface.tell(msg.ShowNotices())
+
     def model(self) -> str:
         return self._model
 

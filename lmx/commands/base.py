@@ -103,6 +103,9 @@ class Actions(Protocol):
     def queue(self, *, clear: bool) -> None:
         """List what waits for the end of the turn, or put it aside."""
 
+    def notices(self) -> None:
+        """Say every notice of the sitting again (LAY-7)."""
+
     def terminal(self) -> None:
         """Say what the surface knows of its terminal."""
 

@@ -1,4 +1,4 @@
-"""Commands about this screen and what waits in it: /name, /queue (tui.md 4)."""
+"""Commands about this screen and what waits in it: /name, /notices, /queue (tui.md 4)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ class Name(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         act.label("" if argument == "default" else argument or None)
+
+
+class Notices(Command):
+    name = "notices"
+    summary = "say every notice of this sitting again"
+    when = "always"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.notices()
 
 
 class WaitingLine(Command):

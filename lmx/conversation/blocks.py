@@ -12,11 +12,11 @@ from lmx.rows import Row
 
 __all__ = ["KINDS", "Block", "Row"]
 
-KINDS = ("user", "assistant", "thinking", "tool", "approval", "note", "error", "rule", "boot")
+KINDS = ("user", "assistant", "thinking", "tool", "approval", "note", "error", "rule", "boot", "notices")
 """`user`: what a person said (`text`, drawn after `> `) and, as `rows`, what it brought along. `assistant`: Markdown in `text`.
 `thinking`: `text`, drawn collapsed under `rows[0]`, its heading. `tool` and `approval`: `rows`. `note` and `error`: `text` and
 perhaps `rows`. `rule`: a line across with `text` in it (empty: only the line). `boot`: `rows` of the start log, gone when the
-session is ready."""
+session is ready. `notices`: `rows` about the set-up, gone after a while."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,12 @@ class Flash(Effect, frozen=True):
     ms: int = 3_000
 
 
+class Wake(Effect, frozen=True):
+    """Tell the reducer `Woke` once so many milliseconds have passed."""
+
+    ms: int
+
+
 class Notify(Effect, frozen=True):
     """Call the person back to the terminal; holds no text of a model or a file (NTF-3)."""
 

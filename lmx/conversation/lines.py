@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from lmx import words
 from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
-from lmx.conversation import menus
+from lmx.conversation import menus, notices
 from lmx.conversation.draft import Draft
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import cards, phases, turns
@@ -250,6 +250,8 @@ def escape(step: Step, *, selection: bool) -> None:
         browsing.to_live(step)
     elif state.queue.revising is not None:
         queue.leave(step)
+    elif notices.close(step):
+        return
     elif state.draft.text and last is not None and now - last <= ESCAPE_MS:
         step.stash(state.draft)
         step.clear_draft()

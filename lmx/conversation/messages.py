@@ -402,9 +402,18 @@ class OutOfSight(Message, frozen=True):
 
 
 class Notice(Message, frozen=True):
-    """Something about the start that the person should know: one transcript row."""
+    """Something about the set-up that the person should know; lines after the first say what to do about it (LAY-6)."""
 
     sentence: str
+    tone: str = "notice"
+
+
+class Woke(Message, frozen=True):
+    """What `Wake` asked for: time has passed."""
+
+
+class ShowNotices(Message, frozen=True):
+    """`/notices`: all of them again, as rows that stay."""
 
 
 class Trouble(Message, frozen=True):

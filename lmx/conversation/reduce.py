@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from lmx import words
 from lmx.conversation import effects as fx
-from lmx.conversation import labels, lines, menus
+from lmx.conversation import labels, lines, menus, notices
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
 from lmx.conversation.panels import diff, history, hunks, picker, question
@@ -178,7 +178,7 @@ def _once(step: Step, key: str, sentence: str) -> None:
     """Once a sitting."""
     if key not in step.state.told:
         step.set(told=step.state.told | {key})
-        step.note(sentence, tone="notice")
+        notices.add(step, sentence, "warn")
 
 
 def _ineffective(step: Step, event: events.CompactionIneffective) -> None:
@@ -327,6 +327,8 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),
     msg.Ticked: lambda step, m: cards.ticked(step),
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
-    msg.Notice: lambda step, m: step.note(m.sentence, tone="notice"),
+    msg.Notice: lambda step, m: notices.add(step, m.sentence, m.tone),
+    msg.ShowNotices: lambda step, m: notices.again(step),
+    msg.Woke: lambda step, m: notices.woke(step),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),
 }

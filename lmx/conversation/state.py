@@ -201,6 +201,14 @@ class Task(Struct, frozen=True, kw_only=True):
     status: str
 
 
+class Box(Struct, frozen=True, kw_only=True):
+    """The notices that are shown, as (text, tone), and when they go; None: not by themselves."""
+
+    key: str
+    items: tuple[tuple[str, str], ...] = ()
+    until: int | None = None
+
+
 class State(Struct, frozen=True, kw_only=True):
     """`life`: starting, ready, failed (no session could be started) or down (the session ended by itself).
 
@@ -209,7 +217,7 @@ class State(Struct, frozen=True, kw_only=True):
     session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
     performed; `kept` says that what is not sent is kept on disk for the next sitting. `settled` are the calls of the wave
     whose questions are over; `all_asked` those that `/approve all` has listed and would run; `notes` go to the model with the
-    next message.
+    next message. `notices` are all of the sitting, `box` those that are shown; `accessible`: nothing goes away by itself.
     """
 
     life: str = "starting"
@@ -234,6 +242,9 @@ class State(Struct, frozen=True, kw_only=True):
     settled: frozenset[str] = frozenset()
     steer: Steer | None = None
     tasks: tuple[Task, ...] = ()
+    box: Box | None = None
+    notices: tuple[tuple[str, str], ...] = ()
+    accessible: bool = False
 
     draft: Draft = EMPTY
     began: int | None = None

@@ -295,6 +295,9 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._flash_timer = self.set_timer(ms / 1_000 + 0.01, self._draw)
         self._draw()
 
+    def wake(self, ms: int) -> None:
+        self.set_timer(ms / 1_000 + 0.01, lambda: self.tell(msg.Woke()))
+
     def _spin(self, busy: bool) -> None:
         if busy and self._spinner is None:
             self._spinner = self.set_interval(SPINNER_S, self._tick)
@@ -383,6 +386,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.EditOutside: lambda app, e: app.work(app.edit_outside(e.draft), "editor"),
     fx.ClearSelection: lambda app, e: app.main.transcript.clear_selection(),
     fx.Flash: lambda app, e: app.flash(e.text, e.ms),
+    fx.Wake: lambda app, e: app.wake(e.ms),
     fx.Notify: lambda app, e: app.call_back(e.text),
     fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),
     fx.Watch: lambda app, e: app.painted.watch(e.call_ids),

@@ -66,6 +66,7 @@ def rows_below(number: int) -> str:
     return f"↓ {plural(number, 'row')} below"
 
 
+NO_NOTICES = "there were no notices in this sitting"
 PLAN_TITLE = "plan {done}/{total}"
 
 

@@ -54,7 +54,7 @@ class Talk:
                     self.blocks.clear()
                 case fx.SetDraft(draft):
                     self.composer = draft
-        others = [e for e in made if not isinstance(e, fx.Append | fx.Replace | fx.Remove | fx.Clear)]
+        others = [e for e in made if not isinstance(e, fx.Append | fx.Replace | fx.Remove | fx.Clear | fx.Wake)]
         self.effects += others
         return others
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from lmx import words
 from lmx.conversation import draft as drafts
 from lmx.conversation import effects as fx
+from lmx.conversation import notices
 from lmx.conversation.draft import Draft
 from lmx.conversation.panels.base import Panel
 from lmx.conversation.step import Step
@@ -59,6 +60,8 @@ def close(step: Step, id: str | None = None, *, keep: bool = False) -> None:
     if shown is not None and going.id == shown.id:
         step.set(panel=None)
         _next(step)
+        if step.state.panel is None:
+            notices.panel_closed(step)
     else:
         step.set(waiting_panels=tuple(other for other in step.state.waiting_panels if other.id != going.id))
 

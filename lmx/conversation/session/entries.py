@@ -12,7 +12,7 @@ from typing import Any
 
 from lmx import words
 from lmx.conversation import effects as fx
-from lmx.conversation import tasks
+from lmx.conversation import notices, tasks
 from lmx.conversation.blocks import Block
 from lmx.conversation.messages import Opened
 from lmx.conversation.panels import frame as panels
@@ -70,12 +70,12 @@ def opened(step: Step, message: Opened) -> None:
     )
     step.state = fresh
     step.do(fx.Clear())
-    step.note(words.mode_sentence(message.mode, message.sandbox), tone="notice")
+    notices.add(step, words.mode_sentence(message.mode, message.sandbox))
 
 
 _OF_THE_PERSON = (
     "draft began began_focused focused held held_key stash queue performing kept history browsing menu menu_closed edited_at "
-    "armed escaped told panel waiting_panels panel_painted"
+    "armed escaped told panel waiting_panels panel_painted notices accessible"
 ).split()
 
 
