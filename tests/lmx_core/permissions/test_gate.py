@@ -18,11 +18,15 @@ from lmx_core.calls import Descriptor, Effects, Identity, Policy, ToolCall, Tool
 from lmx_core.clock import SystemClock
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.errors import ConfigError, HookFailed
-from lmx_core.hooks.base import HookChain
+from lmx_core.hooks.base import HookChain, HookContext
 from lmx_core.permissions import MODES, SYNONYMS, Gate, Handle, parse_mode, read_rules
+from lmx_core.permissions.effects import Act
+from lmx_core.permissions.gate import judge
 from lmx_core.permissions.shell.reader import read_command
+from lmx_core.secrets.masker import NOTHING, Masker
+from lmx_core.secrets.policy import Secrets
 from lmx_core.tools.base import descriptor
-from lmx_core.verdict import Allow, Deny, Pending, Rewrite
+from lmx_core.verdict import Allow, Decision, Deny, Pending, Rewrite
 
 BUILT_IN, HOST, MCP = {"type": "built_in"}, {"type": "host_module"}, {"type": "mcp"}
 
@@ -110,6 +114,7 @@ def decide(
     hooks: tuple[Any, ...] = (),
     park: Any = nobody,
     environment: Any = None,
+    secrets: Masker = NOTHING,
     **options: Any,
 ) -> Any:
     """The verdict of the gate behind `hooks`, through the chain that a session uses."""
@@ -120,7 +125,13 @@ def decide(
     chain = HookChain([("before_tool_call", hook) for hook in (*hooks, gate)])
     descriptor = TOOLS.get(name)
     context = ToolContext(
-        cwd=cwd, environment=environment, call_id="c", clock=SystemClock(), descriptor=descriptor, park=park
+        cwd=cwd,
+        environment=environment,
+        call_id="c",
+        clock=SystemClock(),
+        descriptor=descriptor,
+        park=park,
+        secrets=secrets,
     )
     arguments = ARGUMENTS.get(name, {}) if arguments is None else arguments
     return asyncio.run(chain.before(ToolCall(id="c", name=name, arguments=arguments), context)).verdict
@@ -461,3 +472,59 @@ def test_a_long_command_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch,
         verdict = decide("bash", "ask", arguments={"command": "a b c\n" * times}, rules=read_rules(rules))
         assert isinstance(verdict, Allow if rules else Pending)
     assert where == [beside] * 2
+
+
+# --- credentials that placeholders stand for ------------------------------------------------------------------
+
+KEPT = Secrets({"A_TOKEN": "t0ken-of-a", "B_TOKEN": "t0ken-of-b"}).masker()
+A, B = KEPT.mask("t0ken-of-a"), KEPT.mask("t0ken-of-b")
+WITH_RULES = {"allow": ["Bash(curl:*)"], "deny": ["Bash(rm:*)"]}
+
+
+def judged(command: object, mode: str, **how: Any) -> Any:
+    how = {"rules": read_rules(WITH_RULES), "secrets": KEPT, **how}
+    return decide("bash", mode, arguments={"command": command}, **how)
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept_edits", "auto", "auto+sandbox", "full_auto"])
+def test_a_command_that_is_given_a_credential_asks_in_every_mode(mode: str) -> None:
+    asked = judged(f"curl -H {B} {A} {A}", mode)
+    assert isinstance(asked, Pending) and asked.details["permission"]["suggestions"] == []
+    sentence = "bash: the command is given the value of B_TOKEN, A_TOKEN, which is withheld from commands"
+    assert asked.decision == Decision(verdict="ask", sentence=sentence, rule="secrets", source="secrets")
+    assert isinstance(judged("curl -H lmx-secret-A_TOKEN-0123456789abcdef", mode), Allow)
+    assert isinstance(judged(f"curl {A}", mode, secrets=NOTHING), Allow)
+
+
+def test_what_asks_or_is_refused_anyway_says_so_and_names_the_credential() -> None:
+    asked = judged(f"wget {A}", "ask")
+    assert isinstance(asked, Pending) and asked.details["permission"]["suggestions"] == []
+    assert asked.decision is not None and asked.decision.rule == "mode:ask"
+    assert asked.decision.sentence.endswith("; the command is given the value of A_TOKEN")
+    refused = judged(f"rm {A}", "full_auto")
+    assert isinstance(refused, Deny) and refused.decision is not None and refused.decision.rule == "Bash(rm:*)"
+    assert isinstance(judged(f"curl {A}", "read_only"), Pending)  # a rule allowed it, so a person may
+    assert isinstance(judged(f"wget {A}", "read_only"), Deny)
+
+
+def test_an_express_approval_by_a_hook_is_enough_for_a_credential() -> None:
+    allowed = judged(f"curl {A}", "ask", hooks=(APPROVED,))
+    assert isinstance(allowed, Allow) and allowed.decision is not None
+    assert allowed.decision.sentence.endswith("; the command is given the value of A_TOKEN")
+
+
+@pytest.mark.parametrize("command", [None, 7, ["a"]])
+def test_what_is_no_command_holds_no_credential(command: object) -> None:
+    assert judged(command, "full_auto").decision.rule == "mode:full_auto"
+
+
+def test_a_file_written_with_a_credential_is_judged_as_any_file(project: Path) -> None:
+    arguments = {"path": "a", "content": A, "command": A}
+    assert isinstance(decide("write", "auto", arguments=arguments, cwd=project, secrets=KEPT), Allow)
+
+
+def test_a_hook_that_asks_without_a_word_is_told_as_one() -> None:
+    """`judge` by itself, as a host may call it: in the chain every question is signed."""
+    context = HookContext(cwd=Path("/w"), environment=LocalEnvironment(), asked=Pending({}))
+    decision = judge("full_auto", "test", Act("read", "read only reads"), context)
+    assert decision == Decision(verdict="ask", sentence="a hook wants a person to decide", rule="hook", source="hook")
