@@ -131,6 +131,8 @@ def _pieces(node: Node) -> Iterator[_Piece]:
             for child in node.children:
                 yield from _pieces(child)
         case "$":
+            if text_of(node) != "$":  # `aa$$`, which ends with the number of the process
+                raise Surprise(f"{short(text_of(node))} is written in an unusual way")
             yield _Piece("$", bare="$")
         case "brace_expression":
             yield _Piece(None, split=True)

@@ -52,7 +52,7 @@ FOUND = [
     "{} ", "export{} ", "export<(cc) ", "declare$ x", "local'cc dd' x", "unset{ aa", "aa<(cc) bb", "'y'i<(cc)",
     ">f then", ">f {fd}>f aa", "<<< x <f aa", "time aa=bb cc", "time x+=aa cc", "time>|f -a bb", "2>&1>f $x aa",
     "x=1 3>f aa $x dd", "?x=1", "!'y' aa", "!{aa", '"x"\\\nread y', "=\\\nx dd", '\x27aa\x27$"bb"',
-    "<<< ${x}\\aa cc", "aa\n<<<\x0b 'cc dd'", "aa# bb\n== ", "aa\\\n# ", "aa\\\n# ; bb", "<<< $ dd",
+    "<<< ${x}\\aa cc", "aa\n<<<\x0b 'cc dd'", "aa# bb\n== ", "aa\\\n# ", "aa\\\n# ; bb", "aa$$ ", "<<< $ dd",
     "aa \\\n# bb\ncc", "aa\n-s3>f find", "aa\x0bbb", "aa \\ bb",
     "[ -f x ] && aa", "a=$(bb) cc | dd & (aa; bb) && { cc; }", "for i in 1 2; do aa $i; done", "f() { bb; }; f",
     "sh -c 'aa'; eval 'bb; cc'", "cat <<E\n$(aa)\nE\nbb",
