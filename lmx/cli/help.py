@@ -140,10 +140,14 @@ Hidden from commands and from the file tools, with lmx's own files and what `hid
 
   [sandbox]
   enabled = true
-  network = false                    # true: commands reach the network
+  network = ["pypi.org", "*.pythonhosted.org"]   # false: nobody, true: everybody
   localhost = true                   # false: not even their own loopback
   writable = ["~/build"]
   hidden = ["~/notes"]
+
+A list of hosts is reached through a proxy on their own loopback, by programs that use one (HTTP_PROXY and its like are
+set): on the ports 80 and 443, or the one that is named (git.example:2222). A command that wants to reach another host waits
+for your answer; where nobody can answer, and in the background, it is refused. Network(domain:HOST) is a rule about it.
 
 Outside of it are hooks, MCP servers, web tools and what lmx itself runs. Commands can write .git/config and .git/hooks of the
 working directory, which name programs that your next git command runs: look at them when you do not trust what ran."""

@@ -19,6 +19,11 @@ def web_fetch(value: Any) -> bool:
     )
 
 
+def network(value: Any) -> bool:
+    """`true`, `false`, or a list of hosts; whether each is one is said where the list is read."""
+    return isinstance(value, bool) or (isinstance(value, list) and all(isinstance(host, str) for host in value))
+
+
 def search_providers(value: Any) -> bool:
     """`{ brave = { api_key, base_url } }`, either of the two left out."""
     if not isinstance(value, Mapping) or not value.keys() <= {"brave"}:

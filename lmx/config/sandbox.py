@@ -51,7 +51,7 @@ def around(inner: LocalEnvironment, settings: Settings, *, cwd: Path, environ: M
     home = Path(inner.environ.get("HOME") or Path.home())
     try:
         return Sandbox.new(
-            network=fields.get("network", False) is True,
+            network=_network(fields.get("network", False)),
             localhost=fields.get("localhost", True) is True,
             writable=listed["writable"],
             hidden=[*listed["hidden"], *own_paths(settings, cwd=cwd, home=home, environ=environ)],
@@ -72,7 +72,11 @@ def told(environment: LocalEnvironment) -> str:
     assert isinstance(environment, Sandbox)
     policy = environment.policy
     return words.sandboxed(
-        environment.backend, network=policy.network, localhost=policy.localhost, writable=policy.writable
+        environment.backend,
+        network=policy.network,
+        localhost=policy.localhost,
+        writable=policy.writable,
+        hosts=policy.hosts,
     )
 
 
@@ -99,6 +103,10 @@ def _contents(directory: Path) -> tuple[list[Path], list[Path]]:
         return [], []
     ours = [item for item in items if re.fullmatch(_FILES, item.name)]
     return ours, [item for item in items if item not in ours]
+
+
+def _network(value: object) -> bool | list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else value is True
 
 
 def _list(value: object) -> Iterable[str]:

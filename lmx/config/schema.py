@@ -75,7 +75,8 @@ def _sandbox(value: Any) -> bool:
     return (
         value.keys() <= {"enabled", "network", "localhost", "writable", "hidden"}
         and _flag(value.get("enabled"))
-        and all(_flag(value.get(name, False)) for name in ("network", "localhost"))
+        and _flag(value.get("localhost", True))
+        and checks.network(value.get("network", False))
         and all(isinstance(paths, list) and all(map(_path, paths)) for paths in lists)
     )
 
@@ -291,12 +292,12 @@ KEYS = (
     ),
     Key(
         "sandbox",
-        "true, false or { enabled = true or false, and as wanted network, localhost = true or false, writable, hidden = "
-        "lists of paths that are absolute or begin with ~ }",
+        "true, false or { enabled = true or false, and as wanted network = true, false or a list of hosts, localhost = true "
+        "or false, writable, hidden = lists of paths that are absolute or begin with ~ }",
         _sandbox,
         "false",
         "confine commands: `lmx help sandbox`",
-        '{ enabled = true, network = false, writable = ["~/build"], hidden = ["~/notes"] }',
+        '{ enabled = true, network = ["pypi.org"], writable = ["~/build"], hidden = ["~/notes"] }',
     ),
     Key(
         "web_fetch",

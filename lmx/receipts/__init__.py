@@ -13,6 +13,7 @@ from lmx.receipts.base import Generic, Receipt, Result, chosen, failed_rows
 from lmx.receipts.bash import Bash
 from lmx.receipts.files import Edit, Write
 from lmx.receipts.looking import Glob, Grep, Read
+from lmx.receipts.network import Connection
 from lmx.receipts.patch import ApplyPatch
 from lmx.receipts.todo import Todo
 from lmx.receipts.web import WebFetch, WebSearch
@@ -32,6 +33,7 @@ SHIPPED: Mapping[str, Receipt] = {
     "todo": Todo(),
     "web_fetch": WebFetch(),
     "web_search": WebSearch(),
+    "network": Connection(),
 }
 
 

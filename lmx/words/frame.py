@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lmx.words.amounts import count, plural
 
@@ -30,9 +30,13 @@ SANDBOXED_MODE_SENTENCES = {
 """What is otherwise where a sandbox holds commands in."""
 
 
-def sandboxed(backend: str, *, network: bool, localhost: bool, writable: Iterable[str] = ()) -> str:
+def sandboxed(
+    backend: str, *, network: bool, localhost: bool, writable: Iterable[str] = (), hosts: Sequence[str] | None = None
+) -> str:
     """What holds commands in: by what, whom they reach, and where they write beside what they always may (cli.md 6)."""
     reach = "with the network" if network else "no network but their own loopback" if localhost else "no network"
+    if hosts is not None:
+        reach += f" and, through a proxy, {', '.join(hosts) or 'the hosts that you allow'}"
     also = ", ".join(writable)
     return f"commands are sandboxed ({backend}): {reach}" + (f"; also writable: {also}" if also else "")
 

@@ -18,6 +18,7 @@ PATCH_CHANGES = {"created": "Added", "edited": "Edited", "deleted": "Deleted", "
 WRITE_VERBS = ("Write", "Writing", "Wrote", "Not written", "Stopped writing")
 FETCH_VERBS = ("Fetch", "Fetching", "Fetched", "Not fetched", "Stopped fetching")
 SEARCH_VERBS = ("Search", "Searching", "Searched", "Not searched", "Stopped searching")
+CONNECTION = "a connection to {host}:{port}"
 STATUS = "status {status}"
 PLAN_VERBS = ("Update the plan", "Updating the plan", "Plan updated", "Plan not updated", "Stopped updating the plan")
 PLAN_READ = "the plan"

@@ -21,6 +21,9 @@ CONNECTION = "network"
 """What the question is about, in place of the tool's name: its arguments are `host` and `port`."""
 
 
+_OVER = "it needs approval, and a command in the background cannot ask"
+
+
 class Reaching:
     """A `Reach` for the command of one call; `close` it when the call is over."""
 
@@ -41,12 +44,12 @@ class Reaching:
         context = self._context
         ask = getattr(context.hooks, "reaches", None)
         unlisted = None if destination.listed else "is not reached from here: `network` of the sandbox does not list it"
-        if ask is None or not self._open:
+        if ask is None:
             return unlisted
         try:
             verdict = await ask(destination.host, destination.port, listed=destination.listed, context=context)
             if isinstance(verdict, Pending):
-                verdict = await self._answered(destination, verdict)
+                verdict = await self._answered(destination, verdict) if self._open else Deny(_OVER)
         except LmxError as error:
             return f"is not reached from here: {error}"
         if verdict is None:

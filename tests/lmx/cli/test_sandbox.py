@@ -182,3 +182,45 @@ def written(program: Program, text: str) -> str:
     path.write_text(text)
     path.chmod(0o600)
     return str(path)
+
+
+@confined
+def test_c3_17_a_list_of_hosts(program: Program) -> None:
+    """C3-17, cli.md 6: a host that is not listed is refused where nobody can answer, and the model reads which it was."""
+    config = written(program, '[sandbox]\nenabled = true\nnetwork = ["listed.invalid"]\n')
+    command = "curl -sS http://other.invalid/; curl -sS http://listed.invalid/"
+    with serve(program, {"actions": [f"shell: {command}"]}, {"text": "done"}) as model:
+        done = program.ask(model, "run", "go", "--config", config, "--permission-mode", "auto")
+    assert done.returncode == 0, done.stderr
+    assert "the list of the sandbox does not name it, and nobody can be asked" in results(program)
+    assert "listed.invalid:80 cannot be found" in results(program)  # it was allowed, and there is no such host
+
+
+@confined
+def test_a_rule_of_the_configuration_opens_a_host(program: Program) -> None:
+    text = '[sandbox]\nenabled = true\nnetwork = []\n[permissions]\nallow = ["Network(domain:ruled.invalid)"]\n'
+    config = written(program, text)
+    with serve(program, {"actions": ["shell: curl -sS http://ruled.invalid/"]}, {"text": "done"}) as model:
+        program.ask(model, "run", "go", "--config", config, "--permission-mode", "auto")
+    assert "ruled.invalid:80 cannot be found" in results(program)
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        ('["https://pypi.org"]', "network= takes hosts such as pypi.org"),
+        ('"pypi.org"', "sandbox takes true, false or"),
+        ("[7]", "sandbox takes true, false or"),
+        ('["pypi.org"]\nlocalhost = false', "there is no loopback"),
+    ],
+)
+def test_a_list_that_is_none_stops_the_start(program: Program, network: str, said: str) -> None:
+    done = program.run(
+        "run",
+        "go",
+        "--model",
+        "openai:x",
+        "--config",
+        written(program, f"[sandbox]\nenabled = true\nnetwork = {network}\n"),
+    )
+    assert done.returncode == 2 and said in done.stderr, done.stderr

@@ -92,6 +92,9 @@ def test_c1_25_the_start_says_what_holds_commands_in() -> None:
     told = words.sandboxed("bwrap", network=False, localhost=True, writable=["/build"])
     assert "bwrap" in told and "no network" in told and "/build" in told
     assert "with the network" in words.sandboxed("bwrap", network=True, localhost=True)
+    listed = words.sandboxed("bwrap", network=False, localhost=True, hosts=["pypi.org", "*.x.example"])
+    assert listed.endswith("no network but their own loopback and, through a proxy, pypi.org, *.x.example")
+    assert words.sandboxed("bwrap", network=False, localhost=True, hosts=[]).endswith("the hosts that you allow")
     for mode in MODES:
         sentence = words.mode_sentence(mode, told)
         assert told in sentence and "not sandboxed" not in sentence and "no sandbox" not in sentence, mode

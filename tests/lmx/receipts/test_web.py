@@ -36,6 +36,13 @@ def test_a_search_is_told_by_its_titles_and_hosts() -> None:
     assert told("web_search", {"query": "x"}, {"results": []})[1] == "  └ no results"
 
 
+def test_a_connection_is_asked_about_by_host_and_port() -> None:
+    """cli.md 6: on the card of a running command."""
+    call = ToolCall(id="c", name="network", arguments={"host": "a\u202e.example", "port": 443})
+    assert Receipts().title(call) == "a connection to a<U+202E>.example:443"
+    assert Receipts().evidence(call, None) == ()
+
+
 def test_what_a_stranger_made_of_a_payload_is_told_all_the_same() -> None:
     for content in (None, 7, [], {"results": "x"}, {"results": [7]}, {"url": 3, "status": None, "bytes": "x"}):
         assert told("web_fetch", {"url": 7}, content) and told("web_search", {}, content)

@@ -156,7 +156,18 @@ async def test_a_command_in_the_background_asks_nobody(tmp_path: Path) -> None:
         await w.until(lambda: len(w.of("assistant")) == 2)
         (tmp_path / "go").touch()
         await w.until((tmp_path / "end").exists)
-        assert "does not list it" in (tmp_path / "out").read_text() and not w.of("approval")
+        assert "a command in the background cannot ask" in (tmp_path / "out").read_text() and not w.of("approval")
+    assert outside.asked == []
+
+
+async def test_a_rule_that_denies_holds_in_the_background_too(tmp_path: Path) -> None:
+    command = f"until [ -e go ]; do sleep 0.02; done; {CURL} > out 2>&1; touch end"
+    made = gate(deny=["Network(domain:a.example)"])
+    async with running(tmp_path, command, gate=made, listed=["a.example"], background=True) as (w, outside):
+        await w.until(lambda: len(w.of("assistant")) == 2)
+        (tmp_path / "go").touch()
+        await w.until((tmp_path / "end").exists)
+        assert "denies a.example:80" in (tmp_path / "out").read_text()
     assert outside.asked == []
 
 

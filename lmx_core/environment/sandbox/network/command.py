@@ -1,7 +1,7 @@
 """The commands that run, as the proxy knows them: each by a word that only its own environment has, with whom to ask about it.
 
 Programs connect from processes of their own, so a connection says nothing of the command behind it; the user name in the
-address of the proxy does, and nearly every program sends that along. One that does not is judged by the list alone.
+address of the proxy does, which programs send along by themselves or when they are asked for it.
 """
 
 from __future__ import annotations

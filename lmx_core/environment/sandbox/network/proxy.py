@@ -33,6 +33,8 @@ MAX_CONNECTIONS = 512
 MAX_HELLO_READS = 64
 _TLS_PORT = 443
 
+_WHO = "The proxy of the sandbox wants the user name in its address"
+
 HERE = "localhost,127.0.0.1,::1"
 """What the commands reach by themselves: each other."""
 
@@ -92,7 +94,7 @@ class Proxy:
                 del self._servers[loop]
                 server.close()
                 for task in [task for task, theirs in self._open.items() if theirs is loop]:
-                    task.cancel()  # of programs that did not say which command they belong to
+                    task.cancel()  # of programs that have not said yet which command they belong to
 
     def variables(self, command: Command) -> list[tuple[str, str]]:
         """What tells programs of the proxy, in each spelling that some of them look for."""
@@ -140,8 +142,8 @@ class Proxy:
             await _say(writer, "400 Bad request", asked.sentence)
             return
         command = self._commands.get(asked.token)
-        if command is None:
-            await self._carry(asked, None, (reader, writer))
+        if command is None:  # many programs send the word only when they are asked for it
+            await _say(writer, f"407 {_WHO}", _WHO, 'proxy-authenticate: Basic realm="lmx"')
             return
         task = asyncio.current_task()
         assert task is not None
@@ -151,11 +153,10 @@ class Proxy:
         finally:
             command.connections.discard(task)
 
-    async def _carry(self, asked: Asked, command: Command | None, inside: Streams) -> None:
+    async def _carry(self, asked: Asked, command: Command, inside: Streams) -> None:
         outside = await self._connect(asked, command)
         if isinstance(outside, Refusal):
-            if command is not None:
-                command.refused(asked.where, outside.why)
+            command.refused(asked.where, outside.why)
             await _say(
                 inside[1], f"403 Blocked by the sandbox: {asked.where} {outside.why}", f"{asked.where} {outside.why}"
             )
@@ -171,17 +172,13 @@ class Proxy:
         finally:
             outside[1].close()
 
-    async def _connect(self, asked: Asked, command: Command | None) -> Streams | Refusal | None:
+    async def _connect(self, asked: Asked, command: Command) -> Streams | Refusal | None:
         """A connection to where it was judged that this may go; None where nobody answers there."""
         destination = Destination(host=asked.host, port=asked.port, listed=self._hosts.lists(asked.host, asked.port))
         number = addresses.is_number(asked.host)
         if number and not destination.listed and addresses.kind_of(asked.host) != "public":
             return UNLISTED  # nobody can allow it, so nobody is asked
-        if command is not None:
-            refusal = await command.judge(destination)
-        else:
-            refusal = None if destination.listed else UNLISTED
-        if refusal is not None:
+        if (refusal := await command.judge(destination)) is not None:
             return refusal
         private = destination.listed and number
         found = await addresses.machines(asked.host, asked.port, lookup=self._lookup, private=private)
@@ -202,7 +199,7 @@ class Proxy:
 
     # --- tunnels
 
-    async def _tunnel(self, asked: Asked, command: Command | None, inside: Streams, outside: Streams) -> None:
+    async def _tunnel(self, asked: Asked, command: Command, inside: Streams, outside: Streams) -> None:
         inside[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await inside[1].drain()
         async with asyncio.TaskGroup() as both:
@@ -210,8 +207,7 @@ class Proxy:
                 both.create_task(_copy(outside[0], inside[1]))
             first = await self._judged_start(asked, inside[0])
             if isinstance(first, Refusal):
-                if command is not None:
-                    command.refused(asked.where, first.why)
+                command.refused(asked.where, first.why)
                 raise ConnectionAbortedError(first.why)
             outside[1].write(first)
             await outside[1].drain()
@@ -301,10 +297,10 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.write_eof()
 
 
-async def _say(writer: asyncio.StreamWriter, status: str, sentence: str) -> None:
+async def _say(writer: asyncio.StreamWriter, status: str, sentence: str, *more: str) -> None:
     """An answer of the proxy's own. Programs print the status line, curl prints the body."""
     body = f"lmx: {sentence}\n".encode()
-    fields = ("content-type: text/plain; charset=utf-8", f"content-length: {len(body)}", "connection: close")
+    fields = ("content-type: text/plain; charset=utf-8", f"content-length: {len(body)}", "connection: close", *more)
     head = "\r\n".join([f"HTTP/1.1 {status}", *fields, "", ""])
     writer.write(head.encode("ascii", "replace") + body)
     await writer.drain()

@@ -181,7 +181,7 @@ async def test_a_port_that_is_named_carries_what_begins_from_outside(ground: Gro
 
     code = saying(
         "ALL_PROXY",
-        "s.sendall(f'CONNECT {sys.argv[1]} HTTP/1.1\\r\\n\\r\\n'.encode()); f = s.makefile('rb')\n"
+        "s.sendall(f'CONNECT {sys.argv[1]} HTTP/1.1\\r\\n{who}\\r\\n\\r\\n'.encode()); f = s.makefile('rb')\n"
         "print(f.readline().decode().strip()); f.readline(); print(f.readline().decode().strip())\n"
         "s.sendall(b'abc'); print(f.read(7).decode())",
     )
@@ -340,8 +340,8 @@ async def test_a_second_request_behind_the_first_goes_nowhere(ground: Ground) ->
 
     code = saying(
         "HTTP_PROXY",
-        "for n in (b'listed', b'other'):\n"
-        "    s.sendall(b'GET http://%b.example/ HTTP/1.1\\r\\nHost: %b.example\\r\\n\\r\\n' % (n, n))\n"
+        "for n in ('listed', 'other'):\n"
+        "    s.sendall(f'GET http://{n}.example/ HTTP/1.1\\r\\nHost: {n}.example\\r\\n{who}\\r\\n\\r\\n'.encode())\n"
         "s.shutdown(1); print(s.makefile('rb').read())",
     )
     async with served(hears) as outside.ports[80]:
@@ -360,6 +360,31 @@ async def test_the_proxy_is_there_for_confined_commands_only(ground: Ground) -> 
         raise OSError if b"HTTP" not in stranger.recv(99) else AssertionError("it answers")
     said, _ = await ground.run(sandbox, "ls -l /proc/self/fd | grep -c socket")
     assert said.strip() == "0"
+
+
+async def test_a_connection_that_is_no_commands_goes_nowhere(ground: Ground) -> None:
+    """Rules are about commands: leaving its word out, or another's in its place, would be a way around them."""
+    outside, web = Outside(), Web()
+    async with served(web) as outside.ports[80]:
+        sandbox = listing(ground, outside)
+        port = sandbox._namespace.listener.getsockname()[1]
+        for who in ("", "someone:x@", "0123456789abcdef:x@"):
+            said, _ = await ground.run(
+                sandbox, f"{CURL} -w '%{{http_code}}' -x http://{who}127.0.0.1:{port} http://listed.example/"
+            )
+            assert said == "lmx: The proxy of the sandbox wants the user name in its address\n407"
+    assert outside.made == [] == outside.looked_up
+
+
+async def test_git_which_says_who_it_is_when_it_is_asked(ground: Ground) -> None:
+    outside, web = Outside(), Web()
+    async with served(web) as outside.ports[80]:
+        said, _ = await ground.run(
+            listing(ground, outside),
+            "git ls-remote http://listed.example/x.git; git ls-remote http://other.example/x.git",
+        )
+    assert [head.split()[1] for head, _ in web.asked] == ["/x.git/info/refs?service=git-upload-pack"]
+    assert "[the sandbox: other.example:80 is not reached from here" in said
 
 
 async def test_a_program_outside_is_not_reached_by_the_name_of_its_socket(
