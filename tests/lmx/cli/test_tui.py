@@ -102,6 +102,12 @@ def test_c1_27_the_hint_names_session_and_command(tmp_path: Path, monkeypatch: p
     assert opened.resume_hint("01J00000000000000000000000").endswith("lmx -c")
 
 
+def test_what_is_kept_of_a_person_is_masked_as_for_the_model(tmp_path: Path) -> None:
+    environ = {"A_TOKEN": "t0ken-of-a-person"}
+    assert "t0ken" not in host(tmp_path, environ=environ).mask("my t0ken-of-a-person")
+    assert host(tmp_path, "--secrets", "off", environ=environ).mask("t0ken-of-a-person") == "t0ken-of-a-person"
+
+
 def test_what_may_be_kept_follows_the_state_directory(tmp_path: Path) -> None:
     """C3-82, C1-4, C1-26, C1-46: history in STATE, none without one; the first prompt comes from --prompt."""
     assert host(tmp_path).history_path == tmp_path / ".lmx" / "history.jsonl"

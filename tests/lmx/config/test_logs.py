@@ -78,6 +78,17 @@ def test_c7_8_credentials_are_struck_out(tmp_path: Path, text: str) -> None:
     assert "sk-secret" not in kept and "known-key-9" not in kept and "ERROR" in kept
 
 
+def test_what_is_masked_for_the_model_is_masked_in_the_log(tmp_path: Path) -> None:
+    """TE-5: also in a traceback, which quotes what the code was working with."""
+    logs.start(tmp_path, {}, mask=lambda text: text.replace("kept-value", "lmx-secret-X"))
+    try:
+        raise ValueError("it was kept-value")
+    except ValueError as error:
+        logs.crashed(error)
+    written = (tmp_path / "logs" / "lmx.log").read_text()
+    assert "kept-value" not in written and "it was lmx-secret-X" in written
+
+
 def test_the_file_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C3-86: three old ones are kept."""
     monkeypatch.setattr(logs, "MAX_BYTES", 100)

@@ -27,3 +27,12 @@ async def test_sel_3_a_copy_names_its_way(tmp_path):
         host.history_path = tmp_path / "history.jsonl"
         await shown.app.copy("rather long")
         assert "11 characters written to" in shown.text() and (tmp_path / "last-copy.txt").read_text() == "rather long"
+
+
+async def test_the_history_keeps_no_credential(tmp_path):
+    """What was sent is masked on disk, as it is in the transcript."""
+    host = FakeHost(tmp_path)
+    host.history_path, host.mask = tmp_path / "history.jsonl", lambda text: text.replace("kept-value", "lmx-secret-X")
+    async with screen(host, (120, 24)) as shown:
+        await shown.app.remember("it is kept-value")
+    assert (tmp_path / "history.jsonl").read_text() == '{"text":"it is lmx-secret-X"}\n'
