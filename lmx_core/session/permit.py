@@ -38,7 +38,6 @@ async def may_run(actor: Actor, context: ToolContext, command: str, purpose: str
         before = await actor.hooks.before(call, here)
         verdict, decision, asked = before.verdict, before.verdict.decision, before.call
         if isinstance(verdict, Pending):
-            call = before.call  # what is shown is what would run
             answer = await ask(before.call, _explained(verdict, purpose), _BASH, before.call.arguments, here)
             verdict, decision, asked = answer.verdict, answer.decision, answer.call
     except LmxError as error:

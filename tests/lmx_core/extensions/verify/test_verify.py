@@ -90,6 +90,12 @@ async def test_ve_1_it_runs_after_edits_that_the_model_has_not_checked_itself(tm
         assert [check["status"] for check in checks(w)] == ["running", "passed"] * count and sent_back(w) == []
 
 
+async def test_ve_1_what_the_model_saw_fail_is_checked(tmp_path: Path):
+    async with checking([wrote(), ran(PASSES), DONE, DONE], tmp_path, PASSES) as w:
+        await w.session.await_prompt("go")
+        assert checks(w)[-1]["status"] == "failed" and len(sent_back(w)) == 1
+
+
 async def test_ve_1_it_sends_back_twice_and_a_new_prompt_as_often_again(tmp_path: Path):
     """VE-1, VE-4, C12-18: what a stop hook says is no new prompt."""
     script = [wrote("a", "0"), DONE, edited("a", "0", "1"), DONE, edited("a", "1", "2"), DONE, wrote("b"), DONE, DONE]
@@ -261,6 +267,19 @@ async def test_pk_1_a_person_is_asked_about_it_like_about_any_command(tmp_path: 
         ]
 
 
+async def test_pk_1_a_person_sees_what_a_hook_made_of_it(tmp_path: Path):
+    def rewrites(call: Any, context: Any) -> Any:
+        return Rewrite({"command": "expr 1"}) if call.name == "bash" else Allow()
+
+    specs = [Hooked(rewrites), gate("accept_edits")]
+    async with checking([wrote(), DONE], tmp_path, "expr 0", specs=specs, approval_timeout_ms=FOREVER) as w:
+        pending = await until_asked(w)
+        assert pending["payload"]["arguments"] == {"command": "expr 1"}
+        await w.session.resolve_tool(pending["call_id"], Rewrite({"command": "expr 2"}))
+        await w.until(lambda: w.entries[-1].type == "run_evidence")
+        assert (checks(w)[-1]["command"], checks(w)[-1]["status"]) == ("expr 2", "passed")
+
+
 @pytest.mark.parametrize("end", ["cancel", "stop"])
 async def test_di_4_a_question_about_it_goes_with_the_turn(tmp_path: Path, end: str):
     options = {"specs": [gate("accept_edits")], "approval_timeout_ms": FOREVER}
@@ -324,8 +343,10 @@ async def test_a_result_holds_for_the_files_it_ran_on_and_for_no_others(tmp_path
 
 
 async def test_a_check_that_changes_files_itself_is_told_apart(tmp_path: Path):
-    async with checking([wrote(), DONE, DONE], tmp_path, "echo new > made.txt; exit 1") as w:
+    verify = Verify(command="echo new > made.txt; exit 1")
+    async with checking([wrote(), DONE, DONE], tmp_path, verify=verify) as w:
         await w.session.await_prompt("go")
+        assert (await verify.status(w.session)).current is True, "the files are as it left them"
         check = checks(w)[-1]
         assert check["tree"] != check["left"] and "It changed files itself." in sent_back(w)[0]
 
