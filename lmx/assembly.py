@@ -91,18 +91,18 @@ class SessionFactory:
             store=remembered,
         )
         self.addresses = Addresses(settings)
+        self._keyed = _Keys(_with_keys(environ, {name: key for name, (_, key) in keys.items()}))
         self.provider: Any = DefaultProvider(
             base_url=self.addresses,
-            environ=_with_keys(environ, {name: key for name, (_, key) in keys.items()}),
+            environ=self._keyed,
             cost_estimate="realistic",
             **provider_options(),
         )
         self.store: Any = JSONLStore(settings.sessions_dir, process=f"lmx {__version__}")
         self._home = home(environ)
         self._unconfined = LocalEnvironment(credentials=secrets.policy(settings), environ=environ)
-        self.masked = secrets.wanted(
-            settings, environ, dict(keys.values()) | ({web.KEY_VARIABLE: self._web.key} if self._web.key else {})
-        )
+        self._masked_keys = _Keys(dict(keys.values()) | ({web.KEY_VARIABLE: self._web.key} if self._web.key else {}))
+        self.masked = secrets.wanted(settings, environ, self._masked_keys)
 
     @functools.cached_property
     def environment(self) -> LocalEnvironment:
@@ -117,6 +117,15 @@ class SessionFactory:
         """Takes the credentials out of a text that is kept, such as a line of the log."""
         return str if self.masked is None else self.masked.masker().mask
 
+    def unlock(self, provider: str, variable: str, key: str) -> None:
+        """Takes a key that a person gave into use for this sitting. It is masked like those that were there at the start."""
+        self.key_names[provider] = f"providers.{provider}.api_key"
+        self._keyed[variable] = key
+        self.secrets.append(key)
+        self._masked_keys[variable] = key
+        self.masked = secrets.wanted(self.settings, self._unconfined.environ, self._masked_keys)
+        self.__dict__.pop("mask", None)
+
     def named(self) -> models.Choice | None:
         """The model of a new session as far as it can be told without asking anybody.
 
@@ -130,7 +139,7 @@ class SessionFactory:
         choice = self.named()
         if choice is not None and not (choice.source == "remembered" and choice.model.startswith(_OLLAMA)):
             return choice
-        served = await self._served()
+        served = await self.served()
         if choice is not None:
             if choice.model in served:
                 return choice
@@ -146,7 +155,7 @@ class SessionFactory:
             )
         return choice
 
-    async def _served(self) -> list[str]:
+    async def served(self) -> list[str]:
         """The models of a local Ollama that can call tools, [] where none runs."""
         try:
             async with deadline(SystemClock(), _LOOKUP_MS):
@@ -346,6 +355,13 @@ def _decided_by(source: str) -> str:
     """Who chose the permission mode, in the words a decision carries to the person."""
     said = {"flag": "--permission-mode", "default": "the default", "config": "config.toml", "managed": "managed.toml"}
     return said.get(source, source)
+
+
+class _Keys(dict[str, str]):
+    """Keys by variable, of which nothing shows the values."""
+
+    def __repr__(self) -> str:
+        return f"{len(self)} keys"
 
 
 def _with_keys(environ: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:

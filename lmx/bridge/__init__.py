@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from lmx.bridge.actions import LineActions, perform
 from lmx.bridge.bridge import Bridge
-from lmx.bridge.host import Host
+from lmx.bridge.host import Host, NeedsModel
 from lmx.bridge.surface import Surface
 
-__all__ = ["Bridge", "Host", "LineActions", "Surface", "perform"]
+__all__ = ["Bridge", "Host", "LineActions", "NeedsModel", "Surface", "perform"]

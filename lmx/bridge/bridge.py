@@ -75,6 +75,7 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.SteerTurn: lambda to, e: to.said.put(e),
     fx.Revoke: lambda to, e: to.said.put(e),
     fx.CancelTurn: lambda to, e: to.surface.work(to.cancel(), "cancel"),
+    fx.UseProvider: lambda to, e: to.surface.work(to.shown.unlock(e), "start"),
     fx.Restart: lambda to, e: to.surface.work(to.shown.restart(), "restart"),
     fx.Resolve: lambda to, e: to.surface.work(to.gate.resolve(e), "answer"),
     fx.AnswerQuestion: lambda to, e: to.surface.work(to.gate.answer(e), "answer"),

@@ -10,17 +10,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from lmx_core.errors import LmxError
+
 if TYPE_CHECKING:
     import logging
 
+    from lmx.conversation.panels.first_run import Access
     from lmx.search import Results
     from lmx.sessions import SessionInfo
     from lmx_core import Entry, Session
     from lmx_core.permissions import Handle, Rules
 
 
+class NeedsModel(LmxError):
+    """No session can be started, because no model can be reached. `model` is the one that was named, if one was."""
+
+    def __init__(self, sentence: str, model: str | None = None):
+        super().__init__(sentence)
+        self.model = model
+
+
 class Host(Protocol):
-    """Every method that fails raises an `LmxError` whose `str` is the sentence for the transcript row (LAY-11).
+    """Every method that fails raises an `LmxError` whose `str` is the sentence for the transcript row (LAY-11): `NeedsModel`
+    where a session cannot be opened, but could with a key or another model.
 
     `resume_hint(session_id)` is what to print when the screen is gone (C1-27). `first_prompt` is shown as if typed and sent
     when the session is ready. `history_path` is None when nothing may be kept on disk, `drafts` (a directory) when unsent words
@@ -47,6 +59,12 @@ class Host(Protocol):
     tell: Callable[[str], None]
     notices: list[str]
     log: logging.Logger
+
+    async def ways(self) -> tuple[list[Access], str]:
+        """The ways to a model, and the file in which a key is saved, empty where none can be (FIR-1, FIR-2)."""
+
+    async def unlock(self, provider: str, key: str, model: str | None) -> str:
+        """Takes a key into use and saves it, with the model to start on where one is given. Says what became of it."""
 
     async def start(self, model: str | None = None) -> Session:
         """The session to begin with. The first call honours `-c` and `--resume`; `model` overrides the model."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from lmx import words
 from lmx.bridge.drafts import Drafts
-from lmx.bridge.host import Host
+from lmx.bridge.host import Host, NeedsModel
 from lmx.bridge.merging import merged
 from lmx.bridge.surface import Surface
+from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx_core.errors import LmxError
 from lmx_core.names import name_of
@@ -54,17 +55,22 @@ class Shown:
         """Changes to another session; when it cannot be opened the one that is shown stays (C9-3)."""
         async with self._opening:
             self._surface.tell(msg.Starting(doing))
-            failure = words.START_BROKE
+            failure, lacking = words.START_BROKE, None
             session = None
             try:
                 session = await make()
+            except NeedsModel as error:
+                failure = str(error)
+                lacking = error
             except LmxError as error:
                 failure = str(error)
             finally:
-                if session is None:
-                    alive = self.session is not None and self.session.down is None
+                alive = self.session is not None and self.session.down is None
+                if session is None and (alive or lacking is None):
                     self._surface.tell(msg.StartFailed(failure, keep=alive))
             if session is None:
+                if lacking is not None and not alive:
+                    await self._offer_ways(lacking)
                 return
             left = self.session
             subscription = self._listen(session)
@@ -72,6 +78,21 @@ class Shown:
             self._surface.work(self._pump(subscription), "events")
             if left is not None and left is not session:
                 await left.stop()
+
+    async def _offer_ways(self, lacking: NeedsModel) -> None:
+        """No model can be reached: the person is shown the ways to one."""
+        ways, where = await self._host.ways()
+        self._surface.tell(msg.NoModel(ways=tuple(ways), why=str(lacking), where=where, model=lacking.model))
+
+    async def unlock(self, effect: fx.UseProvider) -> None:
+        """Starts on the model that was chosen, with its key where one was typed. What became of the key is said after that:
+        another session clears the screen."""
+        if effect.key:
+            model = None if effect.key_alone else effect.model
+            self._host.notices.append(await self._host.unlock(effect.provider, effect.key, model))
+        await self.start(effect.model)
+        while self._host.notices:  # it could not be started
+            self._surface.tell(msg.Notice(self._host.notices.pop(0)))
 
     def _listen(self, session: Session) -> Subscription:
         """Listens to another session from here on, and to no other."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lmx import __version__, argv, sessions, words
 from lmx.assembly import SessionFactory
-from lmx.cli import failures, opening
+from lmx.bridge import NeedsModel
+from lmx.cli import failures, opening, ways
 from lmx.config import layers, logs, sandbox, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
@@ -31,6 +32,7 @@ from lmx_core.tasks import run_in_thread
 from lmx_core.transcript import fork as transcript
 
 if TYPE_CHECKING:
+    from lmx.conversation.panels.first_run import Access
     from lmx.search import Results
 
 T = TypeVar("T")
@@ -84,7 +86,7 @@ class ScreenHost:
         self.sandbox = sandbox.told(factory.environment)  # one that does not work here is told before the screen opens
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state
-        self.mask = factory.mask
+        self.mask: Callable[[str], str] = lambda text: factory.mask(text)  # it learns the keys that are pasted
         self.history_path = None if directory is None else directory / "history.jsonl"
         keeps = factory.settings.get("drafts", True)
         self.drafts = directory / "drafts" if directory is not None and keeps else None
@@ -223,9 +225,17 @@ class ScreenHost:
         found = await sessions.resolve(self._factory.settings.sessions_dir, ref)
         return await opening.take_up(self._factory, found)
 
+    async def ways(self) -> tuple[list[Access], str]:
+        return await ways.to_a_model(self._factory), ways.where_keys_go(self._factory)
+
+    async def unlock(self, provider: str, key: str, model: str | None) -> str:
+        return await ways.unlock(self._factory, provider, key, model)
+
     async def _told(self, work: Awaitable[T]) -> T:
         try:
             return await work
+        except models.NoKey as error:
+            raise NeedsModel(str(error), error.model) from error
         except CommandError as error:
             raise ConfigError(str(error)) from error
         except LmxError as error:

@@ -122,13 +122,20 @@ def spec(text: str, where: str) -> str:
     return str(named)
 
 
+class NoKey(CommandError):
+    """No model can be reached. `model` is the one that a key is missing for, if one was named."""
+
+    def __init__(self, sentence: str, model: str | None = None):
+        super().__init__(sentence, "auth")
+        self.model = model
+
+
 def no_model() -> CommandError:
     """The sentence for a start with nothing to choose from (C10-4)."""
     first, second = PROVIDERS[0].key_variables[0], PROVIDERS[1].key_variables[0]
-    return CommandError(
+    return NoKey(
         f"no model can be reached: set {first} or {second}, or name a model with --model PROVIDER:MODEL, for example "
-        f"--model ollama:qwen3:8b for a local Ollama (`lmx help models`); `lmx demo` needs none of them",
-        "auth",
+        f"--model ollama:qwen3:8b for a local Ollama (`lmx help models`); `lmx demo` needs none of them"
     )
 
 
@@ -138,7 +145,7 @@ def no_key(model: str, settings: Settings) -> CommandError:
     variable = " or ".join(info.key_variables) if info else ""
     fixed = settings.bare_start and "model" not in settings.values
     why = f"--config none starts on {FIXED} and guesses nothing, and" if fixed else f"{model} needs an API key and"
-    return CommandError(f"{why} there is none: set {variable}, or name another model with --model", "auth")
+    return NoKey(f"{why} there is none: set {variable}, or name another model with --model", model)
 
 
 def _asked_by(settings: Settings, source: str) -> str:

@@ -144,6 +144,18 @@ class ReadBefore(Effect, frozen=True):
     path: str
 
 
+class UseProvider(Effect, frozen=True, kw_only=True):
+    """Start on this model, with a key that is saved first where one was typed; `key_alone`: without the model."""
+
+    provider: str
+    model: str
+    key: str = ""
+    key_alone: bool = False
+
+    def __repr__(self) -> str:
+        return f"UseProvider(provider={self.provider!r})"
+
+
 class ReadProposal(Effect, frozen=True):
     """A panel wants the files a call would change; answered by `ProposalRead`."""
 

@@ -23,15 +23,20 @@ _TIMED = frozenset({"waiting", "queued", "thinking", "tool", "approval", "questi
 
 def directory(path: str, home: str) -> str:
     """A directory as the header and the title show it: home as `~`, long ones with their parents' first letters (LAY-1)."""
-    clean = visible("".join("?" if _unprintable(char) else char for char in path))
-    if home and (clean == home or clean.startswith(home.rstrip("/") + "/")):
-        clean = "~" + clean[len(home.rstrip("/")) :]
+    clean = home_as_tilde(path, home)
     if len(clean) <= DIRECTORY_CELLS:
         return clean
     *parents, last = PurePosixPath(clean).parts
     short = "/".join(part[:1] if part != "/" else "" for part in parents)
     shortened = f"{short}/{last}" if parents else last
     return shortened if len(shortened) <= DIRECTORY_CELLS else f"…/{last}"
+
+
+def home_as_tilde(path: str, home: str) -> str:
+    """A path that can be shown, with `~` for the home directory."""
+    clean = visible("".join("?" if _unprintable(char) else char for char in path))
+    inside = home and (clean == home or clean.startswith(home.rstrip("/") + "/"))
+    return "~" + clean[len(home.rstrip("/")) :] if inside else clean
 
 
 def _unprintable(char: str) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from lmx.changes import Change, Changes, Patch
 from lmx.conversation.draft import Draft
 from lmx.conversation.effects import Effect
+from lmx.conversation.panels.first_run import Access
 from lmx.conversation.panels.picker import Stored
 from lmx.conversation.picker import Index
 from lmx.conversation.unsent.kept import Kept
@@ -271,6 +272,18 @@ class StartFailed(Message, frozen=True):
 
     sentence: str
     keep: bool = False
+
+
+class NoModel(Message, frozen=True, kw_only=True):
+    """No session, because no model can be reached: the ways to one. `why` says it in a sentence.
+
+    `where` names the file in which a key is saved, empty where none can be; `model` is the one the person named, if they did.
+    """
+
+    ways: tuple[Access, ...]
+    why: str
+    where: str = ""
+    model: str | None = None
 
 
 class FirstPrompt(Message, frozen=True):

@@ -16,7 +16,7 @@ from lmx.conversation import effects as fx
 from lmx.conversation import labels, lines, menus, notices
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
-from lmx.conversation.panels import diff, history, hunks, picker, question
+from lmx.conversation.panels import diff, first_run, history, hunks, picker, question
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
@@ -62,6 +62,7 @@ def _opened(step: Step, message: msg.Opened) -> None:
 def _ready(step: Step, message: msg.Ready) -> None:
     step.do(fx.Remove("boot"))
     step.set(life="ready")
+    panels.close(step, first_run.ID)
     if message.window is not None:
         step.set(window=type(step.state.window)(tokens=step.state.window.tokens, size=message.window))
     notes.give_again(step)
@@ -73,11 +74,34 @@ def _ready(step: Step, message: msg.Ready) -> None:
 def _start_failed(step: Step, message: msg.StartFailed) -> None:
     step.do(fx.Remove("boot"))
     step.set(life="ready" if message.keep else "failed")
+    panels.close(step, first_run.ID)
     step.note(message.sentence, tone="error", kind="error")
     if not message.keep:
         step.note(words.CANNOT_START, tone="muted")
         queue.pause(step)
     lines.release_held(step)
+
+
+def _no_model(step: Step, message: msg.NoModel) -> None:
+    """As a start that failed, but what waits to be sent waits on for the panel (FIR-4, C1-26)."""
+    step.do(fx.Remove("boot"))
+    step.set(life="failed")
+    first_run.offer(step, message.ways, one_line(message.why), one_line(message.where), message.model)
+
+
+def _panel_key(step: Step, message: msg.PanelKey) -> None:
+    panels.key(step, message.key, message.text)
+    _wait_no_longer(step)
+
+
+def _interrupt(step: Step, message: msg.Interrupt) -> None:
+    lines.interrupt(step)
+    _wait_no_longer(step)
+
+
+def _wait_no_longer(step: Step) -> None:
+    if step.state.life == "failed" and panels.find(step, first_run.ID) is None:
+        lines.release_held(step)  # nobody is asked for a model any more, so nothing waits for one
 
 
 def _down(step: Step, event: events.Down) -> None:
@@ -268,7 +292,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Submit: _submit,
     msg.Complete: _complete,
     msg.Escape: lambda step, m: lines.escape(step, selection=m.selection),
-    msg.Interrupt: lambda step, m: lines.interrupt(step),
+    msg.Interrupt: _interrupt,
     msg.Older: _older,
     msg.Newer: _newer,
     msg.AnswerKey: lambda step, m: cards.answer_key(step, m.verdict),
@@ -279,7 +303,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.DropQueued: lambda step, m: queue.drop(step),
     msg.NextMode: lambda step, m: step.do(fx.CycleMode()),
     msg.SearchHistory: lambda step, m: history.search(step),
-    msg.PanelKey: lambda step, m: panels.key(step, m.key, m.text),
+    msg.PanelKey: _panel_key,
     msg.PanelEdited: lambda step, m: panels.edited(step, m.draft, m.typed),
     msg.PanelPainted: lambda step, m: panels.painted(step, m.id),
     msg.EditorAsked: lambda step, m: step.do(fx.EditOutside(step.state.draft)),
@@ -307,6 +331,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Earlier: lambda step, m: entries.resumed(step, m.entries),
     msg.Ready: _ready,
     msg.StartFailed: _start_failed,
+    msg.NoModel: _no_model,
     msg.FirstPrompt: _first_prompt,
     msg.Loaded: lambda step, m: step.set(history=(*m.history, *step.state.history)),
     msg.Restored: lambda step, m: kept.restored(step, m.kept),

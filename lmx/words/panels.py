@@ -113,3 +113,31 @@ def hunks_ran(record: Mapping[str, object]) -> str:
 
 def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# --- the first run -------------------------------------------------------------------------------------------------------
+
+FIRST_RUN_TITLE = "which model?"
+FIRST_RUN_KEYS = ("Enter or a digit takes it", "↑ ↓ move", "Esc leaves it for now")
+FIRST_RUN_ELSE = "a model file: Esc, then /model local:FILE.gguf"
+CHOOSE_PROVIDER = "choose one first: ↑ ↓, or its digit"
+KEY_SET = "key set"
+NO_KEY_NEEDED = "no key needed"
+KEY_TITLE = "API key"
+KEY_ASKED = "{variable}, the key of {label}"
+KEY_SAVED_IN = "saved in {path}, for you alone; it is shown nowhere"
+KEY_NOT_SAVED = "used until lmx is left: there is no place to save it"
+KEY_HINT = "paste the key"
+KEY_KEYS = ("Enter uses it", "Esc back")
+KEY_EMPTY = "paste the key first, or Esc"
+KEY_ODD = "that is no key: one has no spaces and only plain characters"
+KEY_SAVED = "the key of {label} is saved in {path}"
+KEY_KEPT = "the key of {label} is used until lmx is left; there is no place to save it"
+KEY_UNSAVED = "the key of {label} could not be saved ({reason}); it is used until lmx is left"
+
+
+def first_run_left(why: str, variables: Sequence[str], now: Sequence[str]) -> str:
+    """After Esc: nothing was saved, how a key is added, what works at once, and why the start failed (FIR-4)."""
+    works = f"; {' and '.join(f'/provider {name}' for name in now)} works now" if now else ""
+    named = " or ".join(dict.fromkeys(variables[:3]))
+    return f"no key was saved{works}; set {named}, or type /provider NAME to paste one\n{why}"

@@ -49,6 +49,7 @@ class PanelView(Widget, can_focus=True, inherit_bindings=False):
         self.palette, self._orders = theme, orders
         self.paints = 0
         self._buffer = Buffer()
+        self._secret = False
         self._panel: Panel | None = None
         self._state = State()
         self._face = Face(title="")
@@ -61,7 +62,8 @@ class PanelView(Widget, can_focus=True, inherit_bindings=False):
         """The panel as it is now; one that has not changed is not drawn again."""
         panel = state.panel
         if panel is None:
-            self._panel = None
+            if self._panel is not None:
+                self._panel, self._buffer, self._secret = None, Buffer(), False
             return
         if self._panel is None or panel.id != self._panel.id:
             self._top, self._shown = 0, None
@@ -87,6 +89,9 @@ class PanelView(Widget, can_focus=True, inherit_bindings=False):
         self._face = self._panel.face(self._state, room.inner)
         self._shown = self._face, room
         field = self._field
+        if self._secret and (field is None or not field.secret):
+            self._buffer = Buffer()  # what was cut out of a key must not be put into a field that shows it
+        self._secret = field is not None and field.secret
         if field is not None and field.draft != self._buffer.draft:
             self._buffer.load(field.draft)
         self._drawn = draw(self._face, room, self.palette, top=self._top if top is None else top, held=top is not None)
