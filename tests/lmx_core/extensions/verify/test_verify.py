@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.sessions import World, world
 
-from lmx_core import Allow, Deny, Harness, Rewrite, assemble, default_tools
+from lmx_core import Allow, Deny, Harness, Rewrite, Secrets, assemble, default_tools
 from lmx_core.clock import FOREVER
 from lmx_core.errors import AssemblyError
 from lmx_core.extensions import Continuation, Permissions, Verify
@@ -351,7 +351,18 @@ async def test_a_check_that_changes_files_itself_is_told_apart(tmp_path: Path):
         assert check["tree"] != check["left"] and "It changed files itself." in sent_back(w)[0]
 
 
-async def test_ve_4_what_it_changes_is_recorded_and_what_it_says_is_masked(tmp_path: Path):
+async def test_what_a_check_says_leaves_no_credential_anywhere(tmp_path: Path):
+    canary = "tok-canary-0123456789"
+    (tmp_path / "keys.txt").write_text(canary)
+    cut = 16_384 + 6 - len(canary)  # what is kept begins in the middle of it
+    command = f"cat keys.txt; yes filler | head -c {cut}; exit 1"
+    secrets = Secrets({"API_TOKEN": canary})
+    async with checking([wrote(), DONE, DONE], tmp_path, command, secrets=secrets) as w:
+        await w.session.await_prompt("go")
+        assert checks(w)[-1]["status"] == "failed" and canary[6:] not in str(w.entries)
+
+
+async def test_ve_4_what_it_changes_is_recorded(tmp_path: Path):
     """VE-4: it is bracketed by a checkpoint window."""
     seen = []
 
