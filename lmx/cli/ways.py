@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lmx import words
 from lmx.assembly import SessionFactory
-from lmx.config import managed
+from lmx.config import state
 from lmx.conversation import frame
 from lmx.conversation.panels.first_run import Access
 from lmx.exit_status import CommandError
@@ -63,7 +63,7 @@ async def unlock(factory: SessionFactory, provider: str, key: str, model: str | 
         return words.KEY_KEPT.format(label=info.label)
     changes = {"api_key": key} | ({} if model is None else {"model": model})
     try:
-        await run_in_thread(managed.save, path, {"providers": {info.name: changes}})
+        await run_in_thread(state.save, path, {"providers": {info.name: changes}})
     except (OSError, CommandError) as error:
         reason = (error.strerror or "the disk") if isinstance(error, OSError) else str(error)
         return words.KEY_UNSAVED.format(label=info.label, reason=reason)
@@ -72,4 +72,4 @@ async def unlock(factory: SessionFactory, provider: str, key: str, model: str | 
 
 def _file(factory: SessionFactory) -> Path | None:
     config = factory.settings.config
-    return None if config is None else config.parent / managed.NAME
+    return None if config is None else config.parent / state.MANAGED
