@@ -6,7 +6,7 @@ screen itself never reads configuration, finds keys or chooses a store.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,6 +56,8 @@ class Host(Protocol):
     checkpoints: Path | None
     state: Path | None
     """Where lmx keeps its own files; None where nothing may be kept."""
+    keys: Mapping[str, str]
+    """Bindings of the configuration, as they are written there."""
     tell: Callable[[str], None]
     notices: list[str]
     log: logging.Logger

@@ -24,6 +24,7 @@ from lmx.exit_status import CommandError, shown
 from lmx.extensions.load import wanted
 from lmx.sanitize import one_line
 from lmx.sessions import SessionInfo
+from lmx.tui import keymap
 from lmx_core import Entry, Runtime, Session
 from lmx_core.errors import ConfigError, LmxError, UnknownEntry
 from lmx_core.names import name_of
@@ -90,6 +91,8 @@ class ScreenHost:
         self.history_path = None if directory is None else directory / "history.jsonl"
         keeps = factory.settings.get("drafts", True)
         self.drafts = directory / "drafts" if directory is not None and keeps else None
+        self.keys = factory.settings.get("keys", {})
+        factory.notices += keymap.merged(self.keys)[1]
         self.checkpoints = factory.checkpoints
         self.state = directory
         self.log = logging.getLogger("lmx.tui")

@@ -272,6 +272,14 @@ KEYS = (
         "keep what was typed and not sent, for when the session is resumed",
         "true",
     ),
+    Key(
+        "keys",
+        "a table of keys and what they do",
+        lambda value: isinstance(value, Mapping) and all(isinstance(action, str) for action in value.values()),
+        "the shipped ones: /help lists them",
+        "bindings of keys on the screen, over the shipped ones: ctrl, alt, shift and a key, joined by -",
+        '{ "ctrl-j" = "submit", "alt-x" = "external_editor" }',
+    ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(
         "credential_allowlist",

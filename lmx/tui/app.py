@@ -67,6 +67,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.host, self._now, self.outside = host, now, outside or Outside()
         self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
         self.bridge = Bridge(host, self, commands, policy)
+        self.bound, _ = keymap.merged(host.keys)
         self._rules = Conversation(Receipts(), commands, policy)
         self.where = frame.directory(str(host.cwd), str(Path.home()))
         self.main = MainScreen(THEMES[self.look.theme], self, version=host.version, where=self.where)
@@ -226,8 +227,15 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             path = await run_in_thread(clipboard.keep, text, state.parent)
             self.flash(words.COPIED_TO_FILE.format(count=count, path=path))
 
+    def copied(self, text: str) -> None:
+        self.work(self.copy(text), "copy")
+
+    def clear_selection(self) -> None:
+        self.main.transcript.clear_selection()
+        self.main.composer.clear_selection()
+
     def keys(self) -> Sequence[tuple[str, str]]:
-        return keymap.listed()
+        return self.bound.listed()
 
     # --- keys -------------------------------------------------------------------------------------------------------
 
@@ -253,12 +261,15 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def panel_edited(self, draft: Draft, typed: str) -> None:
         self.tell(msg.PanelEdited(draft, typed))
 
+    def action_of(self, key: str) -> str:
+        return self.bound.action(key)
+
     def act(self, action: str) -> None:
         """A key that is no editing: a message to the reducer, or the screen's own scrolling."""
         view = self.main.transcript
         match action:
             case "escape":
-                self.tell(msg.Escape(selection=view.has_selection))
+                self.tell(msg.Escape(selection=view.has_selection or self.main.composer.has_selection))
             case "down" if self._at_the_end():
                 self.main.composer.to_end()
             case "page_up" | "page_down":
@@ -275,8 +286,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
                 self.action_suspend_process()
             case "repaint":
                 self.action_repaint()
-            case "newline":
-                return  # in a panel: one line is all it takes
+            case "newline" | "cut" | "forward":
+                return  # in a panel: one line is all it takes, and nothing is selected
             case _:
                 self.tell(_MESSAGES[action])
 
@@ -347,8 +358,9 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def on_transcript_view_selected(self, event: TranscriptView.Selected) -> None:
         self.work(self.copy(event.text), "copy")
 
-    def on_too_small_interrupted(self, event: TooSmall.Interrupted) -> None:
-        self.tell(msg.Interrupt())
+    def on_too_small_pressed(self, event: TooSmall.Pressed) -> None:
+        if self.action_of(event.key) == "interrupt":
+            self.tell(msg.Interrupt())
 
     def on_rail_clicked(self, event: Rail.Clicked) -> None:
         self.main.transcript.to_bottom()
@@ -384,7 +396,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.SetDraft: lambda app, e: app.main.composer.load(e.draft),
     fx.EditText: lambda app, e: app.work(app.edit_text(e), "editor"),
     fx.EditOutside: lambda app, e: app.work(app.edit_outside(e.draft), "editor"),
-    fx.ClearSelection: lambda app, e: app.main.transcript.clear_selection(),
+    fx.ClearSelection: lambda app, e: app.clear_selection(),
     fx.Flash: lambda app, e: app.flash(e.text, e.ms),
     fx.Wake: lambda app, e: app.wake(e.ms),
     fx.Notify: lambda app, e: app.call_back(e.text),

@@ -71,6 +71,15 @@ SHELL_NOTHING = "/shell takes the command to run, as ! does"
 SHELL_TRAVELS = "goes to the model with your next message"
 SHELL_NO_TERMINAL = "{program} gets no terminal here; Ctrl-Z goes to your shell, fg comes back"
 
+# --- keys ----------------------------------------------------------------------------------------------------------------
+
+KEYS_UNKNOWN_ACTIONS = "keys: there is no action {actions}; a key may be bound to {known}"
+KEYS_NO_KEY = (
+    "keys: {key!r} names no key; one is ctrl, alt or shift joined by -, then a character or a name such as page_up"
+)
+KEYS_TWICE = "keys: {first} and {second} are the same key, which can do one thing only; the first holds"
+KEYS_NO_INTERRUPT = "keys: interrupt must stay bound, or a turn could not be stopped; Ctrl-C keeps it"
+
 # --- the editor ----------------------------------------------------------------------------------------------------------
 
 EDITOR_UNREADABLE = "{editor} cannot be read as a command; VISUAL or EDITOR names the editor"

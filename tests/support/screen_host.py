@@ -50,6 +50,7 @@ class FakeHost:
         self.more: list[Any] = []
         """Extensions beside the usual ones."""
         self.drafts: Path | None = None
+        self.keys: dict[str, str] = {}
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
         self.failing: str | None = None

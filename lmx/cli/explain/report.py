@@ -22,6 +22,7 @@ from lmx.config.layers import Settings
 from lmx.exit_status import CommandError
 from lmx.extensions.load import wanted
 from lmx.output import lines
+from lmx.tui import keymap
 from lmx_core import explain
 from lmx_core.providers.catalog import names
 
@@ -75,6 +76,7 @@ def _report(line: argv.Line, factory: SessionFactory, environ: Mapping[str, str]
             "non_interactive": settings.get("permissions.non_interactive", "deny"),
         },
         "secrets": secrets.told(factory.masked),
+        "keys": _keys(settings),
         "defaults_applied": _defaults(settings, made.names),
         "diagnostics": diagnostics.of(factory, made.harness, environ),
     }
@@ -97,6 +99,12 @@ async def _chosen(factory: SessionFactory) -> tuple[str, str]:
     finally:
         await factory.close()
     return choice.model, choice.source
+
+
+def _keys(settings: Settings) -> dict[str, Any]:
+    """What the configuration binds on the screen, and what is wrong with it (KEY-1)."""
+    wanted = settings.get("keys", {})
+    return {"bound": dict(sorted(wanted.items())), "problems": keymap.merged(wanted)[1]}
 
 
 def _defaults(settings: Settings, applied: list[str]) -> dict[str, str]:

@@ -10,9 +10,12 @@ import re
 
 from rich.cells import split_graphemes
 
-from lmx.conversation.draft import Draft, chip_number
+from lmx.conversation.draft import Draft, chip_number, pasted
 
 UNDO_LIMIT = 200
+RING = 20
+"""Killed texts that can be yanked."""
+
 _WORD = re.compile(r"\w+")
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff]")
 
@@ -45,7 +48,9 @@ class Buffer:
         self._undo: list[Draft] = []
         self._redo: list[Draft] = []
         self._typing = False
-        self._killed = ""
+        self._ring: list[str] = []
+        self._yanked: tuple[int, int] | None = None
+        self._anchor: int | None = None
 
     @property
     def draft(self) -> Draft:
@@ -59,8 +64,22 @@ class Buffer:
     def caret(self) -> int:
         return self._draft.caret
 
+    @property
+    def selection(self) -> tuple[int, int] | None:
+        """What is selected, from its first character to behind its last."""
+        if self._anchor is None or self._anchor == self.caret:
+            return None
+        return min(self._anchor, self.caret), max(self._anchor, self.caret)
+
+    @property
+    def selected(self) -> str:
+        """The selected text as it is sent: a chip is what was pasted."""
+        start, end = self.selection or (0, 0)
+        return Draft(text=self.text[start:end], pastes=self._draft.pastes).expanded()
+
     def load(self, draft: Draft) -> None:
         """Another draft altogether; what was undone in the old one is not offered here."""
+        self._anchor = self._yanked = None
         self._draft = draft
         self._undo.clear()
         self._redo.clear()
@@ -70,8 +89,9 @@ class Buffer:
 
     def insert(self, text: str) -> None:
         """Typed text at the caret."""
-        word = text.isalnum() and self._typing
+        word = text.isalnum() and self._typing and self.selection is None
         self._remember(coalesce=word)
+        self._take_out()
         self._typing = text.isalnum()
         before, after = self.text[: self.caret], self.text[self.caret :]
         self._set(before + text + after, self.caret + len(text))
@@ -81,11 +101,26 @@ class Buffer:
         self._remember()
         self._draft = draft
 
+    def paste(self, text: str) -> None:
+        """A paste in place of what is selected, as one change."""
+        self._remember()
+        self._take_out()
+        self._draft = pasted(self._draft, text)
+
     def delete_left(self) -> None:
-        self._delete(self._left(self.caret), self.caret)
+        start, end = self.selection or (self._left(self.caret), self.caret)
+        self._delete(start, end)
 
     def delete_right(self) -> None:
-        self._delete(self.caret, self._right(self.caret))
+        start, end = self.selection or (self.caret, self._right(self.caret))
+        self._delete(start, end)
+
+    def cut(self) -> str:
+        """Takes the selection out, into the kill ring; the text as it is sent."""
+        selection, text = self.selection, self.selected
+        if selection is not None:
+            self._kill(*selection)
+        return text
 
     def kill_word_left(self) -> None:
         self._kill(self._word_left(), self.caret)
@@ -102,28 +137,89 @@ class Buffer:
         self._kill(self.caret, end if end > self.caret else min(len(self.text), end + 1))
 
     def yank(self) -> None:
-        if self._killed:
+        """What was killed last."""
+        if self._ring:
             self._remember()
-            before, after = self.text[: self.caret], self.text[self.caret :]
-            self._set(before + self._killed + after, self.caret + len(self._killed))
+            self._take_out()
+            self._put(self._ring[-1])
+
+    def yank_older(self) -> None:
+        """Right after a yank: what was killed before that, in its place; round and round the ring."""
+        if self._yanked is None:
+            return
+        start, end = self._yanked
+        older = self._ring[(self._ring.index(self.text[start:end]) - 1) % len(self._ring)]
+        self._remember()
+        self._set(self.text[:start] + self.text[end:], start)
+        self._put(older)
+
+    def _put(self, text: str) -> None:
+        start = self.caret
+        self._set(self.text[:start] + text + self.text[start:], start + len(text))
+        self._yanked = start, self.caret
+
+    def expand_paste(self) -> None:
+        """A chip beside the caret becomes the text that it stands for (CMP-15)."""
+        for place in (self.caret - 1, self.caret):
+            number = chip_number(self.text[place]) if 0 <= place < len(self.text) else 0
+            if 0 < number <= len(self._draft.pastes):
+                whole = self._draft.pastes[number - 1]
+                self._remember()
+                self._set(self.text[:place] + whole + self.text[place + 1 :], place + len(whole))
+                return
 
     def undo(self) -> None:
         if self._undo:
             self._redo.append(self._draft)
             self._draft = self._undo.pop()
-            self._typing = False
+            self._typing, self._anchor, self._yanked = False, None, None
 
     def redo(self) -> None:
         if self._redo:
             self._undo.append(self._draft)
             self._draft = self._redo.pop()
-            self._typing = False
+            self._typing, self._anchor, self._yanked = False, None, None
 
     # --- motion -----------------------------------------------------------------------------------------------------
 
-    def to(self, caret: int) -> None:
-        self._typing = False
+    def to(self, caret: int, *, select: bool = False) -> None:
+        """`select`: what lies between is selected, together with what was before."""
+        anchor = (self.caret if self._anchor is None else self._anchor) if select else None
+        self._typing, self._yanked = False, None
         self._set(self.text, min(max(caret, 0), len(self.text)))
+        self._anchor = anchor
+
+    def select_word(self, place: int) -> None:
+        """The word that this character is in, else the one cluster."""
+        word = next((m.span() for m in _WORD.finditer(self.text) if m.start() <= place < m.end()), None)
+        start, end = word or (place, self._right(place))
+        self.to(start)
+        self.to(end, select=True)
+
+    def select_line(self, place: int) -> None:
+        self.to(self._line_start(place))
+        self.to(self._line_end(place), select=True)
+
+    def deselect(self) -> None:
+        self._anchor = None
+
+    def select_left(self) -> None:
+        self.to(self._left(self.caret), select=True)
+
+    def select_right(self) -> None:
+        self.to(self._right(self.caret), select=True)
+
+    def select_word_left(self) -> None:
+        self.to(self._word_left(), select=True)
+
+    def select_word_right(self) -> None:
+        self.to(self._word_right(), select=True)
+
+    def select_to_start(self) -> None:
+        self.to(self._line_start(self.caret), select=True)
+
+    def select_to_end(self) -> None:
+        self.to(self._line_end(self.caret), select=True)
 
     def left(self) -> None:
         self.to(self._left(self.caret))
@@ -186,14 +282,23 @@ class Buffer:
             self._undo.append(self._draft)
             del self._undo[:-UNDO_LIMIT]
         self._redo.clear()
-        self._typing = False
+        self._typing, self._yanked = False, None
+
+    def _take_out(self) -> None:
+        """What is selected goes; whoever calls has remembered the draft of before."""
+        if (selection := self.selection) is not None:
+            start, end = selection
+            self._set(self.text[:start] + self.text[end:], start)
+        self._anchor = None
 
     def _delete(self, start: int, end: int) -> None:
         if start < end:
             self._remember()
             self._set(self.text[:start] + self.text[end:], start)
+        self._anchor = None
 
     def _kill(self, start: int, end: int) -> None:
         if start < end:
-            self._killed = self.text[start:end]
+            killed = self.text[start:end]
+            self._ring = [*(one for one in self._ring if one != killed), killed][-RING:]
             self._delete(start, end)

@@ -24,16 +24,17 @@ from lmx.tui.view.width import cells, cut
 from lmx.tui.widgets.buffer import Buffer
 from lmx.tui.widgets.wrapping import VisualRow, row_of, rows
 
-EDITING = frozenset(
-    "left right word_left word_right line_start line_end delete_left delete_right kill_word_left kill_word_right "
-    "kill_to_start kill_to_end yank undo redo".split()
-)
-
 
 class Orders(Protocol):
     """Whom the composer tells, at once and not through a message queue: what was typed must be known before what comes next."""
 
     def draft_changed(self, draft: Draft) -> None: ...
+
+    def action_of(self, key: str) -> str:
+        """What a key is bound to; empty where it is bound to nothing."""
+
+    def copied(self, text: str) -> None:
+        """This was cut or selected, and is to be on the clipboard."""
 
     def act(self, action: str) -> None:
         """A key that does not edit the text: the name of its action in `keymap`."""
@@ -53,6 +54,7 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         self._buffer = Buffer()
         self._goal: int | None = None
         self._top = 0
+        self._dragging = False
         self._rows: list[VisualRow] = []
         self._rows_for: tuple[str, tuple[str, ...], int] | None = None
 
@@ -83,13 +85,17 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        action = keymap.ACTIONS.get(event.key)
-        if action is None:
+        action = self._orders.action_of(event.key)
+        if not action:
             if text := keymap.types(event.character):
                 self._insert(drafts.plain(text))
-        elif action in EDITING:
+        elif action in keymap.EDITING:
             getattr(self._buffer, action)()
             self._edited()
+        elif action == "cut":
+            if text := self._buffer.cut():
+                self._orders.copied(text)
+                self._edited()
         elif action in ("up", "down"):
             self._vertical(action)
         elif action == "newline" or (action == "submit" and self._after_backslash()):
@@ -110,7 +116,7 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         if removed := getattr(event, "removed", 0):
             self._orders.flash(words.pasted_controls(removed))
         if event.text:
-            self._buffer.put(drafts.pasted(self.draft, drafts.plain(event.text)))
+            self._buffer.paste(drafts.plain(event.text))
             self._edited()
 
     def _insert(self, text: str) -> None:
@@ -149,6 +155,57 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         self._buffer.end()
         self._edited()
 
+    # --- the mouse --------------------------------------------------------------------------------------------------
+
+    @property
+    def has_selection(self) -> bool:
+        return self._buffer.selection is not None
+
+    def clear_selection(self) -> None:
+        self._buffer.deselect()
+        self.refresh()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        event.stop()
+        self.capture_mouse()
+        self._buffer.to(self._place_at(event), select=event.shift)
+        self._dragging = True
+        self._edited()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragging:
+            self._buffer.to(self._place_at(event), select=True)
+            self.refresh()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if self._dragging:
+            self._dragging = False
+            self.release_mouse()
+            self._selected()
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        if event.chain == 2:
+            self._buffer.select_word(self._place_at(event))
+        elif event.chain == 3:
+            self._buffer.select_line(self._place_at(event))
+        else:
+            return
+        self._selected()
+
+    def _selected(self) -> None:
+        """The mouse has let go: as in the transcript, what it selected is copied."""
+        self._edited()
+        if text := self._buffer.selected:
+            self._orders.copied(text)
+
+    def _place_at(self, event: events.MouseEvent) -> int:
+        """The caret nearest to the pointer, which may be dragged out of the box."""
+        border = self.border_shown and self.size.height >= 3
+        made = self._wrapped(self._text_width(self.size.width, border))
+        row = made[min(max(self._top + event.y - (1 if border else 0), 0), len(made) - 1)]
+        return row.place(max(event.x - 2, 0))
+
     # --- drawing ----------------------------------------------------------------------------------------------------
 
     def _text_width(self, width: int, border: bool) -> int:
@@ -185,7 +242,8 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         caret = self._buffer.caret if number == caret_row and self.has_focus else None
         if not self._buffer.text and self.placeholder and number == 0:
             return self._invitation(caret is not None, width)
-        segments = [Segment(c.shown, self._style(c.chip, caret == c.start)) for c in row.cells]
+        first, last = self._buffer.selection or (0, 0)
+        segments = [Segment(c.shown, self._style(c.chip, caret == c.start, first <= c.start < last)) for c in row.cells]
         used = sum(cell.width for cell in row.cells)
         if caret is not None and caret == row.end and used < width:
             segments.append(Segment(" ", Style(reverse=True)))
@@ -198,8 +256,10 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         first = Segment(hint[:1], self._style(False, caret) if caret else style)
         return [first, Segment(hint[1:], style), Segment(" " * (width - cells(hint)))]
 
-    def _style(self, chip: bool, caret: bool) -> Style:
+    def _style(self, chip: bool, caret: bool, selected: bool = False) -> Style:
         style = self.palette.style("notice") if chip else Style()
+        if selected:  # the caret inside a selection is what stands out of it
+            return style + Style(underline=True) if caret else style + Style(reverse=True)
         return style + Style(reverse=True) if caret else style
 
     def _edge(self, width: int, start: str, text: str, end: str, *, right: bool) -> Strip:

@@ -18,7 +18,6 @@ from textual.widget import Widget
 
 from lmx import words
 from lmx.conversation.frame import Queued
-from lmx.tui import keymap
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.width import cells, cut, fit, wrap
 
@@ -160,14 +159,17 @@ class StatusLine(Lines):
 class TooSmall(Lines, can_focus=True):
     """What stands on a terminal smaller than the smallest screen; of all keys only the interrupt is heard (LAY-22)."""
 
-    class Interrupted(Message):
-        """Ctrl-C."""
+    class Pressed(Message):
+        """A key; the screen hears the one that interrupts."""
+
+        def __init__(self, key: str):
+            super().__init__()
+            self.key = key
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        if keymap.ACTIONS.get(event.key) == "interrupt":
-            self.post_message(self.Interrupted())
+        self.post_message(self.Pressed(event.key))
 
     def show(self, width: int, height: int) -> None:
         self.put((width, height))

@@ -21,7 +21,7 @@ from lmx.sanitize import one_line
 from lmx.tui import keymap
 from lmx.tui.view.theme import Theme
 from lmx.tui.widgets.buffer import Buffer
-from lmx.tui.widgets.composer import EDITING, Orders
+from lmx.tui.widgets.composer import Orders
 from lmx.tui.widgets.faces import Drawn, Room, draw, height
 
 OWN = frozenset("enter escape tab shift+tab up down space".split())
@@ -112,14 +112,14 @@ class PanelView(Widget, can_focus=True, inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        action = keymap.ACTIONS.get(event.key, "")
+        action = self._orders.action_of(event.key)
         text = keymap.types(event.character)
         field = self._field
         if action in ELSEWHERE:
             self._orders.act(action)
         elif action in SCROLLING:
             self._scroll(action)
-        elif field is not None and action in EDITING:
+        elif field is not None and action in keymap.EDITING:
             getattr(self._buffer, action)()
             self._edited("")
         elif field is not None and action == "delete_or_quit":

@@ -153,3 +153,69 @@ def test_cmp_3_tabs_are_shown_as_blanks_and_stay_tabs():
 def test_going_up_and_down_keeps_the_cell(column, caret):
     (row,) = rows("a日b", 20, lambda char: None)
     assert row.place(column) == caret
+
+
+def test_alt_y_goes_round_the_kill_ring():
+    """Section 3.1: what was killed before takes the place of what was yanked, and only right after a yank."""
+    buffer = Buffer(of("one two three"))
+    buffer.kill_word_left()
+    buffer.kill_word_left()
+    buffer.yank()
+    assert buffer.text == "one two "
+    buffer.yank_older()
+    assert buffer.text == "one three"
+    buffer.yank_older()
+    assert buffer.text == "one two "
+    buffer.left()
+    buffer.yank_older()
+    assert buffer.text == "one two "
+    buffer.undo()
+    assert buffer.text == "one three"
+
+
+def test_what_is_selected_is_replaced_cut_and_forgotten():
+    """Section 3.1: Shift with a motion selects; typing, deleting and pasting take its place as one change."""
+    buffer = Buffer(of("one two"))
+    buffer.select_word_left()
+    assert buffer.selection == (4, 7) and buffer.selected == "two"
+    buffer.insert("2")
+    assert buffer.text == "one 2" and buffer.selection is None
+    buffer.undo()
+    assert buffer.text == "one two"
+    buffer.end()
+    buffer.select_to_start()
+    buffer.paste("x" * 2_000)
+    assert buffer.draft.expanded() == "x" * 2_000
+    buffer.select_left()
+    assert buffer.selected == "x" * 2_000, "a chip is what was pasted"
+    assert buffer.cut() == "x" * 2_000 and buffer.text == ""
+    buffer.yank()
+    assert buffer.draft.expanded() == "x" * 2_000
+    buffer.select_left()
+    buffer.right()
+    assert buffer.selection is None and buffer.cut() == ""
+
+
+def test_a_double_click_takes_a_word_and_a_triple_the_line():
+    buffer = Buffer(of("one two\nthree"))
+    buffer.select_word(5)
+    assert buffer.selected == "two"
+    buffer.select_line(5)
+    assert buffer.selected == "one two"
+    buffer.select_word(3)
+    assert buffer.selected == " "
+
+
+def test_cmp_15_a_chip_is_expanded_in_its_place():
+    """CMP-15: the caret next to it; undo makes it a chip again."""
+    draft = pasted(of("a"), "line\n" * 20)
+    buffer = Buffer(draft)
+    buffer.insert("b")
+    buffer.left()
+    buffer.expand_paste()
+    assert buffer.text == "a" + "line\n" * 20 + "b" and buffer.caret == 101
+    buffer.undo()
+    assert buffer.text == draft.text + "b"
+    buffer.end()
+    buffer.expand_paste()
+    assert buffer.text == draft.text + "b", "it is not next to it"

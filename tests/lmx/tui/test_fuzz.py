@@ -11,7 +11,7 @@ from textual import events as textual_events
 from lmx.tui import keymap
 from lmx_core.providers.scripted import Delay, complete, tool_call, tool_calls
 
-KEYS = sorted(set(keymap.ACTIONS) - {"ctrl+z", "ctrl+c", "ctrl+d"}) + list("abyn1 [/") * 3 + ["enter"] * 6
+KEYS = sorted(set(keymap.DEFAULTS) - {"ctrl+z", "ctrl+c", "ctrl+d"}) + list("abyn1 [/") * 3 + ["enter"] * 6
 PASTES = ("word", "a\nb\nc", "x" * 3_000, "\x1b[31mred", "日本 👨‍👩‍👧\t🇩🇪", "[/][bold", "")
 
 

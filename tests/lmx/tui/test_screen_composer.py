@@ -36,3 +36,39 @@ async def test_the_history_keeps_no_credential(tmp_path):
     async with screen(host, (120, 24)) as shown:
         await shown.app.remember("it is kept-value")
     assert (tmp_path / "history.jsonl").read_text() == '{"text":"it is lmx-secret-X"}\n'
+
+
+async def test_key_1_a_binding_of_the_configuration(tmp_path):
+    """KEY-1, KEY-5: it does what it is bound to, the shipped key as well, and /help has it."""
+    host = FakeHost(tmp_path)
+    host.keys = {"f8": "newline", "enter": "newline", "alt-s": "submit"}
+    async with screen(host, (120, 60)) as shown:
+        await shown.type("a")
+        await shown.pilot.press("f8", "b", "enter", "c")
+        assert shown.draft == "a\nb\nc"
+        await shown.pilot.press("ctrl+u", "backspace", "ctrl+u", "backspace", "ctrl+u")
+        await shown.type("/help")
+        await shown.pilot.press("escape", "alt+s")
+        await shown.until("F8")
+
+
+async def test_the_mouse_selects_in_the_composer(tmp_path):
+    """Section 3.1: dragged over, it is copied and what is typed takes its place; Esc lets it go."""
+    taken = []
+    async with screen(FakeHost(tmp_path)) as shown:
+
+        async def copy(text):
+            taken.append(text)
+            return "pbcopy"
+
+        shown.app.outside = Outside(copy=copy)
+        await shown.type("one two three")
+        composer = shown.app.main.composer
+        await shown.pilot.mouse_down(composer, offset=(6, 1))
+        await shown.pilot.hover(composer, offset=(9, 1))
+        await shown.pilot.mouse_up(composer, offset=(9, 1))
+        await shown.when(lambda: taken == ["two"], "copied")
+        await shown.pilot.press("escape")
+        assert not composer.has_selection and shown.draft == "one two three"
+        await shown.pilot.press("end", "shift+left", "shift+left", "X")
+        assert shown.draft == "one two thrX"

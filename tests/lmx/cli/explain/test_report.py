@@ -17,7 +17,7 @@ from lmx_core import Harness, search_tools
 
 TOP = [
     *("schema_version", "model", "model_source", "tools", "collisions", "settings", "strategies", "hooks"),
-    *("extensions", "host_overrides", "permissions", "secrets", "defaults_applied", "diagnostics"),
+    *("extensions", "host_overrides", "permissions", "secrets", "keys", "defaults_applied", "diagnostics"),
 ]
 
 
