@@ -15,7 +15,9 @@ WIRES = {
     "openai-responses:m": ("/v1", "OPENAI_API_KEY"),
     "anthropic:claude-sonnet-4-6": ("", "ANTHROPIC_API_KEY"),
     "ollama:qwen3:8b": ("", "OLLAMA_API_KEY"),
+    "groq:mock-model": ("/v1", "GROQ_API_KEY"),
 }
+LITELLM = pytest.param("groq:mock-model", marks=pytest.mark.long)  # its worker takes seconds to start
 ACTIONS = ["shell: cat .env; base64 .env; cat .env >&2; env"], ["read: .env"], ["read: notes.txt"]
 
 
@@ -24,7 +26,7 @@ def look(program: Program, model: str, url: str, *words: str, **env: str):
     return program.finish(line, MY_TOKEN=TOKEN, LMX_LOG_LEVEL="debug", **env)
 
 
-@pytest.mark.parametrize("model", WIRES)
+@pytest.mark.parametrize("model", [*(model for model in WIRES if model != "groq:mock-model"), LITELLM])
 def test_no_wire_carries_a_withheld_value_and_nothing_keeps_or_prints_it(program: Program, model: str) -> None:
     path, key_name = WIRES[model]
     key = "key-of-the-pr0vider-0123456789"
