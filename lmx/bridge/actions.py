@@ -85,6 +85,9 @@ class LineActions:
     def queue(self, *, clear: bool) -> None:
         self._surface.tell(msg.QueueAsked(clear=clear))
 
+    def theme(self, name: str) -> None:
+        self._surface.tell(msg.ThemeAsked(name))
+
     def notices(self) -> None:
         self._surface.tell(msg.ShowNotices())
 

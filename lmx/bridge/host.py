@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lmx_core.errors import LmxError
 
@@ -22,12 +22,21 @@ if TYPE_CHECKING:
     from lmx_core.permissions import Handle, Rules
 
 
+<<<<<<< HEAD
 class NeedsModel(LmxError):
     """No session can be started, because no model can be reached. `model` is the one that was named, if one was."""
 
     def __init__(self, sentence: str, model: str | None = None):
         super().__init__(sentence)
         self.model = model
+=======
+class Appearance(NamedTuple):
+    """How a person wants the screen to look. `theme` is a name, or `auto`; `themes` are their own, as configured."""
+
+    theme: str = "auto"
+    themes: Mapping[str, Any] = {}  # noqa: RUF012 - nobody changes it
+    diff_colours: str = "green/red"
+>>>>>>> 88c6c89 (x)
 
 
 class Host(Protocol):
@@ -45,6 +54,7 @@ class Host(Protocol):
     cwd: Path
     resume_hint: Callable[[str], str]
     permission: Handle
+    appearance: Appearance
     sandbox: str
     """In words, what holds commands in; empty where nothing does."""
     rules: Rules

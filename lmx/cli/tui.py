@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lmx import __version__, argv, sessions, words
 from lmx.assembly import SessionFactory
+<<<<<<< HEAD
 from lmx.bridge import NeedsModel
 from lmx.cli import failures, opening, ways
+=======
+from lmx.bridge.host import Appearance
+from lmx.cli import failures, opening
+>>>>>>> 88c6c89 (x)
 from lmx.config import layers, logs, sandbox, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
@@ -84,6 +89,8 @@ class ScreenHost:
         self.version = __version__
         self.cwd = factory.cwd
         self.permission, self.rules = factory.permission, factory.settings.rules
+        get = factory.settings.get
+        self.appearance = Appearance(get("theme", "auto"), get("themes", {}), get("diff_colours", "green/red"))
         self.sandbox = sandbox.told(factory.environment)  # one that does not work here is told before the screen opens
         self.first_prompt = line.get("prompt")
         directory = factory.settings.state

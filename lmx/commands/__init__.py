@@ -10,7 +10,7 @@ from lmx.commands.base import Actions, Command
 from lmx.commands.configured import Effort, Provider, Tools
 from lmx.commands.doctor import Doctor
 from lmx.commands.help import Help
-from lmx.commands.looks import Name, Notices, WaitingLine
+from lmx.commands.looks import Name, Notices, Theme, WaitingLine
 from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Fork, Model, New, Quit, Resume, Retry
 from lmx.commands.shell import Shell
@@ -51,6 +51,7 @@ COMMANDS: tuple[Command, ...] = (
     Refresh(),
     WaitingLine(),
     Notices(),
+    Theme(),
     Name(),
     Doctor(),
     Shell(),

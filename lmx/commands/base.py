@@ -103,6 +103,9 @@ class Actions(Protocol):
     def queue(self, *, clear: bool) -> None:
         """List what waits for the end of the turn, or put it aside."""
 
+    def theme(self, name: str) -> None:
+        """Wear the theme of this name; empty: say which one is worn and which there are."""
+
     def notices(self) -> None:
         """Say every notice of the sitting again (LAY-7)."""
 

@@ -1,4 +1,4 @@
-"""Commands about this screen and what waits in it: /name, /notices, /queue (tui.md 4)."""
+"""Commands about this screen and what waits in it: /name, /theme, /notices, /queue (tui.md 4)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ class Name(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         act.label("" if argument == "default" else argument or None)
+
+
+class Theme(Command):
+    name = "theme"
+    summary = "show the colours of the screen, or change them until it is left"
+    hint = "[NAME]"
+    when = "always"
+    offers = "themes"
+    asks = True
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.theme(argument)
 
 
 class Notices(Command):

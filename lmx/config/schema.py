@@ -9,27 +9,16 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from lmx.config import checks
+from lmx.config.sections import screen
+from lmx.config.sections.key import Key
 from lmx.exit_status import CommandError
 from lmx_core.permissions import MODES, SYNONYMS
 from lmx_core.providers.catalog import EFFORTS
-
-Check = Callable[[Any], bool]
-
-
-class Key(NamedTuple):
-    """`name` is dotted; `*` stands for a name of the person's. `takes` completes the sentence "NAME takes ..."."""
-
-    name: str
-    takes: str
-    check: Check
-    default: str
-    meaning: str
-    example: str
 
 
 def _text(value: Any) -> bool:
@@ -382,6 +371,7 @@ KEYS = (
         "how hard the models of this provider think in a new session",
         '"high"',
     ),
+    *screen.KEYS,
 )
 _ROWS = {key.name: key for key in KEYS}
 _SECTIONS = {name.split(".")[0] for name in _ROWS if "." in name}

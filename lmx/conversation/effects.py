@@ -58,6 +58,12 @@ class Flash(Effect, frozen=True):
     ms: int = 3_000
 
 
+class Dress(Effect, frozen=True):
+    """Wear the theme of this name; empty: say which one is worn."""
+
+    name: str
+
+
 class Wake(Effect, frozen=True):
     """Tell the reducer `Woke` once so many milliseconds have passed."""
 

@@ -421,6 +421,12 @@ class Notice(Message, frozen=True):
     tone: str = "notice"
 
 
+class ThemeAsked(Message, frozen=True):
+    """`/theme`."""
+
+    name: str
+
+
 class Woke(Message, frozen=True):
     """What `Wake` asked for: time has passed."""
 

@@ -354,6 +354,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.OutOfSight: lambda step, m: cards.out_of_sight(step, m.call_ids),
     msg.Notice: lambda step, m: notices.add(step, m.sentence, m.tone),
     msg.ShowNotices: lambda step, m: notices.again(step),
+    msg.ThemeAsked: lambda step, m: step.do(fx.Dress(m.name)),
     msg.Woke: lambda step, m: notices.woke(step),
     msg.Trouble: lambda step, m: step.note(m.sentence, tone="error", kind="error"),
 }

@@ -24,7 +24,8 @@ async def run_screen(host: Host, *, commands: Sequence[Command] = (), command_po
     from lmx.commands import with_own
     from lmx.tui.terminal.look import query_look
 
-    look = await query_look()
+    wanted = host.appearance.theme
+    look = await query_look(None if wanted == "auto" else wanted)
     from lmx.tui.app import LmxApp
     from lmx.tui.outside.machine import of_this_machine
     from lmx.tui.terminal.signals import STATUS, run_in_terminal

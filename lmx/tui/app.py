@@ -33,7 +33,7 @@ from lmx.tui.painted import Painted
 from lmx.tui.screens.main import MainScreen
 from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.look import Look
-from lmx.tui.view.theme import THEMES
+from lmx.tui.wardrobe import Wardrobe
 from lmx.tui.view.transcript import TranscriptView
 from lmx.tui.widgets.lines import Rail, TooSmall
 from lmx_core import run_in_thread
@@ -70,7 +70,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.bound, _ = keymap.merged(host.keys)
         self._rules = Conversation(Receipts(), commands, policy)
         self.where = frame.directory(str(host.cwd), str(Path.home()))
-        self.main = MainScreen(THEMES[self.look.theme], self, version=host.version, where=self.where)
+        self.wardrobe = Wardrobe(host.appearance, self.look)
+        self.main = MainScreen(self.wardrobe.worn, self, version=host.version, where=self.where)
         self._flash: tuple[str, int] | None = None
         self._flash_timer: Timer | None = None
         self._spinner: Timer | None = None
@@ -88,6 +89,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
 
     def _begin(self) -> None:
         self.listen()
+        self.tell_all([msg.Notice(sentence, "warn") for sentence in self.wardrobe.faults])
         self.work(self._load_history(), "history")
         self.work(self.bridge.begin(), "session")
 
@@ -306,6 +308,19 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._flash_timer = self.set_timer(ms / 1_000 + 0.01, self._draw)
         self._draw()
 
+    def dress(self, name: str) -> None:
+        """`/theme`: another theme at once, or which one is worn and which there are."""
+        if theme := self.wardrobe.wear(name):
+            self.main.dress_in(theme)
+        self.tell(msg.Say(text=self.wardrobe.told(name), tone="muted"))
+
+    def offer(self, kind: str) -> None:
+        """A menu's rows: of themes the screen knows itself, all else is the bridge's."""
+        if kind == "themes":
+            self.tell(msg.Offered(kind, tuple((name, "") for name in self.wardrobe.themes)))
+        else:
+            self.bridge.perform(fx.Need(kind))
+
     def wake(self, ms: int) -> None:
         self.set_timer(ms / 1_000 + 0.01, lambda: self.tell(msg.Woke()))
 
@@ -398,6 +413,8 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.EditOutside: lambda app, e: app.work(app.edit_outside(e.draft), "editor"),
     fx.ClearSelection: lambda app, e: app.clear_selection(),
     fx.Flash: lambda app, e: app.flash(e.text, e.ms),
+    fx.Dress: lambda app, e: app.dress(e.name),
+    fx.Need: lambda app, e: app.offer(e.kind),
     fx.Wake: lambda app, e: app.wake(e.ms),
     fx.Notify: lambda app, e: app.call_back(e.text),
     fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),

@@ -70,6 +70,9 @@ def rows_below(number: int) -> str:
     return f"↓ {plural(number, 'row')} below"
 
 
+NO_COLOR_SET = "NO_COLOR is set, so that nothing is shown in colour"
+THEME_WORN = "the theme is {name} ({why}); there are {all}"
+NO_THEME = "there is no theme {name}; there are {all}"
 NO_NOTICES = "there were no notices in this sitting"
 PLAN_TITLE = "plan {done}/{total}"
 

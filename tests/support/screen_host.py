@@ -14,6 +14,7 @@ from textual import events
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
+from lmx.bridge.host import Appearance
 from lmx.search import Found, Hit, Results
 from lmx.sessions import SessionInfo
 from lmx.tui.app import LmxApp
@@ -47,6 +48,7 @@ class FakeHost:
         self.checkpoints: Path | None = None
         self.state: Path | None = None
         self.sandbox = ""
+        self.appearance = Appearance()
         self.more: list[Any] = []
         """Extensions beside the usual ones."""
         self.drafts: Path | None = None

@@ -80,6 +80,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         else:
             part.on_paste(event)
 
+    def dress_in(self, theme: Theme) -> None:
+        """Another theme, from the next frame on; what is out of sight is drawn in it when it is scrolled to (THM-13)."""
+        bars = (self.header, self.upper, self.live, self.lower, self.tasks, self.queue, self.status, self.small)
+        for part in (*bars, self.composer, self.panel, self.menu):
+            part.wear(theme)
+        self.transcript.set_theme(theme)
+
     # --- drawing ----------------------------------------------------------------------------------------------------
 
     def draw(self, state: State, now: int, flash: str) -> None:

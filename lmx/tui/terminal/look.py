@@ -27,7 +27,6 @@ from lmx.tui.terminal.restore import Restorer, understands_queries
 from lmx.tui.terminal.tty import NoTerminal, Tty, over_ssh
 from lmx_core.tasks import run_in_thread
 
-Theme = Literal["dark", "light", "mono"]
 Depth = Literal["truecolor", "256", "16"]
 
 _QUESTION = "\x1b]11;?\x1b\\\x1b[c"
@@ -39,7 +38,7 @@ LOCAL_WAIT, SSH_WAIT = 0.5, 1.0
 class Look(msgspec.Struct, frozen=True, kw_only=True):
     """`typed` are the bytes that came with the answer and belong to the person; `reason` says how the theme was found."""
 
-    theme: Theme = "dark"
+    theme: str = "dark"
     depth: Depth = "truecolor"
     colours: bool = True
     typed: bytes = b""
@@ -117,7 +116,7 @@ class Answers:
             self.typed += self._raw
 
 
-async def query_look(theme: Theme | None = None, environ: Mapping[str, str] | None = None) -> Look:
+async def query_look(theme: str | None = None, environ: Mapping[str, str] | None = None) -> Look:
     """How to draw. `theme`: what the person chose; then, or with `NO_COLOR` or without a real terminal, nothing is asked."""
     environ = os.environ if environ is None else environ
     depth, colours = colour_depth(environ), colours_wanted(environ)

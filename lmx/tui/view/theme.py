@@ -51,8 +51,7 @@ class Theme(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def styles(self) -> dict[str, Style]:
         """The slots as styles, by name."""
-        names = (field for field in self.__struct_fields__ if field not in ("name", "dark"))
-        return {name: Style.parse(getattr(self, name)) if getattr(self, name) else PLAIN for name in names}
+        return {name: Style.parse(getattr(self, name)) if getattr(self, name) else PLAIN for name in SLOTS}
 
     def style(self, slot: str) -> Style:
         """The style of a slot or tone; the terminal's own for what has none."""
@@ -157,4 +156,38 @@ MONO = Theme(
     selection="reverse",
 )
 
-THEMES = {theme.name: theme for theme in (DARK, LIGHT, MONO)}
+HIGH_CONTRAST = Theme(
+    name="high-contrast",
+    dark=True,
+    accent="bold #00ffff",
+    you="bold #00ff87",
+    muted="#d0d0d0",
+    error="bold #ffafaf",
+    warn="bold #ffff5f",
+    ok="bold #87ff87",
+    notice="bold #ffd75f",
+    activity="bold #d7afff",
+    question="bold #ffff00",
+    tool="bold #87d7ff",
+    edit="bold #ffd7af",
+    run="bold #d7ff87",
+    heading="bold underline #ffffff",
+    quote="italic #e4e4e4",
+    code="#ffd7af",
+    code_bg="",
+    link="underline #afd7ff",
+    rule="#bcbcbc",
+    add="bold #d7ffd7",
+    delete="bold #ffd7d7",
+    add_bg="on #003f00",
+    delete_bg="on #5f0000",
+    selection="reverse",
+    keyword="bold #ffafd7",
+    string="#d7ffaf",
+    comment="italic #d0d0d0",
+    number="#d7d7ff",
+    function="#afffff",
+)
+
+THEMES = {theme.name: theme for theme in (DARK, LIGHT, MONO, HIGH_CONTRAST)}
+SLOTS = tuple(field for field in Theme.__struct_fields__ if field not in ("name", "dark"))

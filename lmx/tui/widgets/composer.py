@@ -58,6 +58,11 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         self._rows: list[VisualRow] = []
         self._rows_for: tuple[str, tuple[str, ...], int] | None = None
 
+    def wear(self, theme: Theme) -> None:
+        """Draws itself in another theme."""
+        self.palette = theme
+        self.refresh()
+
     @property
     def draft(self) -> Draft:
         return self._buffer.draft

@@ -41,6 +41,11 @@ class Lines(Widget, inherit_bindings=False):
             self._shown, self._drawn = shown, None
             self.refresh()
 
+    def wear(self, theme: Theme) -> None:
+        """Draws what it shows in another theme."""
+        self.palette, self._drawn = theme, None
+        self.refresh()
+
     def draw(self, shown: Any, width: int) -> list[Strip]:
         raise LookupError(type(self).__name__)
 

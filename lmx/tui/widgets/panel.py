@@ -58,6 +58,11 @@ class PanelView(Widget, can_focus=True, inherit_bindings=False):
         self._top = 0
         self._drawn: Drawn | None = None
 
+    def wear(self, theme: Theme) -> None:
+        """Draws itself in another theme."""
+        self.palette = theme
+        self._draw()
+
     def show(self, state: State, *, border: bool) -> None:
         """The panel as it is now; one that has not changed is not drawn again."""
         panel = state.panel

@@ -70,6 +70,9 @@ class Asked:
     def label(self, name: str | None) -> None:
         self.done.append(("label", name))
 
+    def theme(self, name: str) -> None:
+        self.done.append(("theme", name))
+
     def notices(self) -> None:
         self.done.append(("notices",))
 
@@ -140,6 +143,7 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("resume", "", [("pick", False)]), ("resume", "all", [("pick", True)]),
         ("fork", "", [("fork", None)]), ("fork", "3", [("fork", 3)]),
         ("name", "", [("label", None)]), ("name", "default", [("label", "")]), ("name", "my own", [("label", "my own")]),
+        ("theme", "light", [("theme", "light")]),
         ("notices", "", [("notices",)]),
         ("queue", "", [("queue", False)]), ("queue", "clear", [("queue", True)]),
         ("refresh", "", [("say", "2 attached files read again")]),

@@ -106,6 +106,6 @@ async def test_thm_3_thm_6_nothing_is_asked_when_it_is_decided(
     theme: str | None, environ: dict[str, str], found: tuple[str, bool]
 ) -> None:
     """THM-3, THM-6: a chosen theme, NO_COLOR and a terminal that is none need no question; an empty NO_COLOR is unset."""
-    look = await query_look(theme, environ)  # type: ignore[arg-type] - the table holds the names
+    look = await query_look(theme, environ)
     assert (look.theme, look.colours) == found
     assert colours_wanted({"NO_COLOR": ""}) and not colours_wanted({"NO_COLOR": "0"})

@@ -140,10 +140,10 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-ASSUMED = {"dark": "#1c1c1c", "light": "#ffffff"}
+ASSUMED = {"dark": "#1c1c1c", "light": "#ffffff", "high-contrast": "#1c1c1c"}
 
 
-@pytest.mark.parametrize("name", ["dark", "light"])
+@pytest.mark.parametrize("name", ASSUMED)
 def test_thm_11_text_can_be_read(name: str) -> None:
     """THM-11: every slot of text has 4.5:1 against the assumed background and its tint; nothing is dim or a named colour."""
     theme = THEMES[name]

@@ -1,0 +1,1 @@
+"""Parts of the configuration with keys or rules of their own, one file each."""
