@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from lmx_core.permissions import Handle, Rules
 
 
-<<<<<<< HEAD
 class NeedsModel(LmxError):
     """No session can be started, because no model can be reached. `model` is the one that was named, if one was."""
 
     def __init__(self, sentence: str, model: str | None = None):
         super().__init__(sentence)
         self.model = model
-=======
+
+
 class Appearance(NamedTuple):
     """How a person wants the screen to look. `theme` is a name, or `auto`; `themes` are their own, as configured."""
 
     theme: str = "auto"
     themes: Mapping[str, Any] = {}  # noqa: RUF012 - nobody changes it
     diff_colours: str = "green/red"
->>>>>>> 88c6c89 (x)
 
 
 class Host(Protocol):

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lmx import __version__, argv, sessions, words
 from lmx.assembly import SessionFactory
-<<<<<<< HEAD
-from lmx.bridge import NeedsModel
+from lmx.bridge.host import Appearance, NeedsModel
 from lmx.cli import failures, opening, ways
-=======
-from lmx.bridge.host import Appearance
-from lmx.cli import failures, opening
->>>>>>> 88c6c89 (x)
 from lmx.config import layers, logs, sandbox, state
 from lmx.config import model as models
 from lmx.exit_status import CommandError, shown
