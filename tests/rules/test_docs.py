@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lmx.config import hooks, layers
+from lmx_core.providers.catalog import names
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -55,6 +58,18 @@ def test_python_examples_run(page: Path, code: str, tmp_path: Path) -> None:
         [sys.executable, str(script)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("page", "text"), runnable("toml"), ids=lambda v: ids(v) if isinstance(v, Path) else None)
+def test_configurations_shown_are_taken_as_they_stand(page: Path, text: str, tmp_path: Path) -> None:
+    """C3-21 and the other keys: every file that is shown is read, rules and hooks too, without an error or a notice."""
+    (tmp_path / ".lmx").mkdir()
+    config = tmp_path / ".lmx" / "config.toml"
+    config.write_text(text, "utf-8")
+    config.chmod(0o600)
+    settings = layers.load({}, {"HOME": str(tmp_path)}, names())
+    hooks.wanted(settings, cwd=tmp_path, home=tmp_path)
+    assert settings.values and settings.notices == []
 
 
 def console_lines() -> list[str]:
