@@ -34,7 +34,7 @@ class Appearance(NamedTuple):
     """How a person wants the screen to look. `theme` is a name, or `auto`; `themes` are their own, as configured."""
 
     theme: str = "auto"
-    themes: Mapping[str, Any] = {}  # noqa: RUF012 - nobody changes it
+    themes: Mapping[str, Any] = {}
     diff_colours: str = "green/red"
 
 
