@@ -69,7 +69,7 @@ def test_configurations_shown_are_taken_as_they_stand(page: Path, text: str, tmp
     config.chmod(0o600)
     settings = layers.load({}, {"HOME": str(tmp_path)}, names())
     hooks.wanted(settings, cwd=tmp_path, home=tmp_path)
-    assert settings.values and settings.notices == []
+    assert settings.values and not settings.notices
 
 
 def console_lines() -> list[str]:
