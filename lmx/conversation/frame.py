@@ -161,4 +161,6 @@ def placeholder(state: State) -> str:
         return words.STARTING_PLACEHOLDER
     if state.life in ("failed", "down"):
         return words.FAILED_PLACEHOLDER if state.life == "failed" else words.DEAD_PLACEHOLDER
+    if state.hint and not state.busy:
+        return words.HINT.format(hint=state.hint)
     return words.BUSY_PLACEHOLDER if state.busy else words.INVITATION

@@ -105,6 +105,9 @@ def complete(step: Step) -> None:
         return
     if step.state.queue.revising is not None:
         submit(step)
+    elif not draft.text and step.state.hint and not step.state.busy:
+        step.set_draft(drafts.of(step.state.hint))
+        step.set(began=step.now, began_focused=step.state.focused)
     elif not draft.blank and (step.state.busy or step.state.performing or step.state.life == "starting"):
         enqueue(step)
 

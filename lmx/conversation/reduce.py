@@ -20,8 +20,8 @@ from lmx.conversation.panels import diff, first_run, history, hunks, picker, que
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
-from lmx.conversation.step import Command, Policy, Receipts, Step
-from lmx.conversation.unsent import browsing, kept, notes, queue
+from lmx.conversation.step import Command, Policy, Receipts, Step, Suggest
+from lmx.conversation.unsent import browsing, followups, kept, notes, queue
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall, events
@@ -30,15 +30,21 @@ from lmx_core import ToolCall, events
 class Conversation:
     """The rules, with what they are given: how calls are told, which commands there are and which are allowed. No state."""
 
-    def __init__(self, receipts: Receipts, commands: Sequence[Command], policy: Policy | None = None):
-        self._receipts, self._commands, self._policy = receipts, tuple(commands), policy
+    def __init__(
+        self,
+        receipts: Receipts,
+        commands: Sequence[Command],
+        policy: Policy | None = None,
+        suggest: Suggest = followups.suggest,
+    ):
+        self._receipts, self._commands, self._policy, self._suggest = receipts, tuple(commands), policy, suggest
 
     def update(self, state: State, message: object, now: int) -> tuple[State, list[fx.Effect]]:
         """What follows from a message or session event at `now` (ms of one clock). Unknown ones change nothing (SU-5)."""
         handle = _HANDLERS.get(type(message))
         if handle is None:
             return state, []
-        step = Step(state, now, self._receipts, self._commands, self._policy)
+        step = Step(state, now, self._receipts, self._commands, self._policy, self._suggest)
         handle(step, message)
         lines.go_on(step)
         return step.state, step.effects

@@ -116,6 +116,17 @@ class Steer(Struct, frozen=True, kw_only=True):
     masked: bool = False
 
 
+class Signals(Struct, frozen=True, kw_only=True):
+    """What a turn's calls came to, in numbers only. `failures` are those that nothing has made up for; `last` is the last kind:
+    edit, command, read or other."""
+
+    edits: int = 0
+    commands: int = 0
+    failures: int = 0
+    reads: int = 0
+    last: str = ""
+
+
 class Turn(Struct, frozen=True, kw_only=True):
     """A prompt at work. `began` and `last` are the times of its first and newest entry: what the summary's time is made of.
 
@@ -136,6 +147,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     cancelled: bool = False
     told: bool = False
     failure: tuple[str, str] | None = None
+    signals: Signals = Signals()
 
 
 class Phase(Struct, frozen=True, kw_only=True):
@@ -217,7 +229,8 @@ class State(Struct, frozen=True, kw_only=True):
     session; `sending` one whose prompt the session has not yet recorded. `performing` counts commands that are being
     performed; `kept` says that what is not sent is kept on disk for the next sitting. `settled` are the calls of the wave
     whose questions are over; `all_asked` those that `/approve all` has listed and would run; `notes` go to the model with the
-    next message. `notices` are all of the sitting, `box` those that are shown; `accessible`: nothing goes away by itself.
+    next message; `hint` is offered in an empty composer. `notices` are all of the sitting, `box` those that are shown;
+    `accessible`: nothing goes away by itself.
     """
 
     life: str = "starting"
@@ -259,6 +272,7 @@ class State(Struct, frozen=True, kw_only=True):
     performing: int = 0
     kept: bool = False
     notes: tuple[str, ...] = ()
+    hint: str = ""
     history: tuple[Draft, ...] = ()
     browsing: Browsing | None = None
     menu: Menu | None = None

@@ -15,7 +15,7 @@ from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation.blocks import Block
 from lmx.conversation.draft import EMPTY, Draft
-from lmx.conversation.state import State
+from lmx.conversation.state import Signals, State
 from lmx.rows import Row
 from lmx.sanitize import visible
 from lmx_core import ToolCall
@@ -83,6 +83,10 @@ Policy = Callable[[fx.Run], str | None]
 """Why a host does not allow a command with this argument, in a sentence; None where it does (CMD-1). Pure: keys wait for it."""
 
 
+Suggest = Callable[[Signals], str | None]
+"""What the person may want to say after a turn with these signals; None: nothing (tui.md 12)."""
+
+
 class Step:
     """`state` and `effects` are the result; `now` is the time of the message in ms."""
 
@@ -93,9 +97,10 @@ class Step:
         receipts: Receipts,
         commands: Sequence[Command],
         policy: Policy | None = None,
+        suggest: Suggest | None = None,
     ):
         self.state, self.now, self.receipts, self.commands = state, now, receipts, commands
-        self._policy = policy
+        self._policy, self.suggest = policy, suggest
         self.effects: list[fx.Effect] = []
         self.live = True  # False while stored entries are folded
 

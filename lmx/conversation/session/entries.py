@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from lmx import words
 from lmx.conversation import effects as fx
 from lmx.conversation import notices, tasks
@@ -20,7 +22,7 @@ from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, checks, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Step
-from lmx.conversation.unsent import notes
+from lmx.conversation.unsent import followups, notes
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import Entry, ToolCall
@@ -166,6 +168,8 @@ def _assistant(step: Step, entry: Entry) -> None:
 def _tool_result(step: Step, entry: Entry) -> None:
     cards.decided(step, entry.payload["call_id"], "over")
     calls.result(step, entry.payload)
+    if (turn := step.state.turn) is not None:
+        step.set(turn=replace(turn, signals=followups.counted(turn.signals, entry.payload)))
     calls.mark_running(step)
     phases.refresh(step)
 

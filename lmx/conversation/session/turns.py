@@ -18,7 +18,7 @@ from lmx.conversation.panels import question
 from lmx.conversation.session import answers, calls, cards, phases
 from lmx.conversation.state import Totals, Turn, Window
 from lmx.conversation.step import Step
-from lmx.conversation.unsent import notes, queue
+from lmx.conversation.unsent import followups, notes, queue
 from lmx.sanitize import visible
 from lmx_core import Usage
 from lmx_core.events import ContextPosition, Finished, ProviderRetry, SteerDropped, TurnError
@@ -35,6 +35,7 @@ def begin(step: Step, at: int | None = None) -> None:
     turn = step.state.turn
     if turn is None:
         step.set(turns=step.state.turns + 1)
+        step.set(hint="")
         turn = Turn(number=step.state.turns, since=step.now)
     if at is not None:
         turn = replace(turn, began=turn.began or at, last=at)
@@ -181,6 +182,8 @@ def finished(step: Step, event: Finished) -> None:
         step.do(fx.Notify(words.FINISHED.format(time=words.duration(step.now - turn.since))))
     if event.stop_reason not in queue.WENT_WELL:
         queue.pause(step)
+    elif turn is not None and step.suggest is not None:
+        step.set(hint=followups.shown(step.suggest(turn.signals)))
     take_undelivered(step)
 
 
