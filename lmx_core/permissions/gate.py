@@ -145,7 +145,7 @@ def judge(
 ) -> Decision:
     """What rules and mode say about an act, in the order of cli.md 5.4; the first that applies decides. Pure."""
     descriptor = context.tool_descriptor
-    rules, by_rule = rules or Rules(), _ByRule(subject, rules or Rules(), act)
+    by_rule = _ByRule(subject, rules or Rules(), act)
     if (denied := by_rule.denied()) is not None:
         return denied
     if act.kind == "outside":

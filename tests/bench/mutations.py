@@ -1,9 +1,9 @@
-"""How much of the gate the tests hold: breaks a line at a time and says which breaks no test notices.
+"""What the tests of the gate, and of what keeps credentials, hold: breaks a line at a time and says what no test notices.
 
     python tests/bench/mutations.py [MODULE ...] [--seconds S]
 
 Each operator, constant and return of the decisive modules is exchanged, one by one: `==` for `!=`, `and` for `or`, `True` for
-`False`, a returned value for None, a statement for nothing. A break that no test of the gate goes red for is a survivor: either
+`False`, a returned value for None, a statement for nothing. A break that no test of its room goes red for is a survivor: either
 the line is not needed, or what it claims is not tested. Nothing in the working tree is changed: the broken module exists only
 in the process that tests it. Ends with status 1 where there are survivors beyond those that are named below, with the reason.
 """
@@ -25,13 +25,35 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = "lmx_core.permissions"
-MODULES = ("gate", "effects", "book", "subject", "paths", "modes", "shell.accounting")
-TESTS = "gate decisions rules cases patches in_a_session reader".split()
-SLOW = ("test_a_long_text_is_bounded", "test_it_never_raises", "test_a_long_command_is_read_beside_the_loop")
+
+
+class Room(NamedTuple):
+    """Its decisive modules, the tests that are pure and fast enough to be run some hundred times, and which of them are not."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    slow: tuple[str, ...] = ()
+
+
+ROOMS = {
+    "permissions": Room(
+        ("gate", "effects", "book", "subject", "paths", "modes", "shell.accounting"),
+        ("gate", "decisions", "rules", "cases", "patches", "in_a_session", "reader"),
+        (
+            "test_reader.py::test_a_long_text_is_bounded",
+            "test_reader.py::test_it_never_raises",
+            "test_gate.py::test_a_long_command_is_read_beside_the_loop[3900-True]",
+        ),
+    ),
+    "secrets": Room(("masker", "values", "placeholder", "policy"), ("masker", "values")),
+}
+MODULES = tuple(f"{name}.{module}" for name, room in ROOMS.items() for module in room.modules)
 
 EQUAL: dict[tuple[str, str], str] = {
-    ("gate", "if not rules: return None  ->  if False: return None"): "no rules hit nothing; reading the command costs",
+    (
+        "permissions.gate",
+        "if not rules: return None  ->  if False: return None",
+    ): "no rules hit nothing; reading the command costs",
 }
 """Breaks that change nothing anybody could see: module and break, with the reason."""
 
@@ -170,17 +192,17 @@ def _test(name: str, path: Path, tree: ast.Module) -> None:
     sys.meta_path.insert(0, _Finder(name, path, tree))
     import pytest
 
-    here = "tests/lmx_core/permissions"
-    deselected = [f"--deselect={here}/test_reader.py::{test}" for test in SLOW]
-    deselected += [f"--deselect={here}/test_gate.py::{test}" for test in SLOW]
+    room = name.split(".")[1]
+    here = f"tests/lmx_core/{room}"
+    deselected = [f"--deselect={here}/{test}" for test in ROOMS[room].slow]
     with tempfile.TemporaryDirectory() as scratch:
         line = ["-x", "-q", "-n0", "--no-header", "--tb=no", f"--basetemp={scratch}/t", *deselected]
-        status = pytest.main([*line, *(f"{here}/test_{test}.py" for test in TESTS)])
+        status = pytest.main([*line, *(f"{here}/test_{test}.py" for test in ROOMS[room].tests)])
     os._exit(int(status))
 
 
 def _warm() -> None:
-    """What every test loads, once, and nothing of the gate."""
+    """What every test loads, once, and nothing of the rooms that are broken."""
     import hypothesis.strategies
     import pytest_asyncio
     import tree_sitter
@@ -190,7 +212,8 @@ def _warm() -> None:
     import lmx_core.session.handle  # noqa: F401 - loaded for the processes that are made from this one
 
     assert hypothesis and pytest_asyncio and tree_sitter and tree_sitter_bash
-    for loaded in [module for module in sys.modules if module.startswith(PACKAGE)]:
+    rooms = tuple(f"lmx_core.{name}" for name in ROOMS)
+    for loaded in [module for module in sys.modules if module.startswith(rooms)]:
         del sys.modules[loaded]
 
 
@@ -204,15 +227,15 @@ def main() -> int:
     _warm()
     left = 0
     for module in given.modules:
-        path = ROOT.joinpath(*PACKAGE.split("."), *module.split(".")).with_suffix(".py")
+        path = ROOT.joinpath("lmx_core", *module.split(".")).with_suffix(".py")
         source = path.read_text("utf-8")
-        if not survives(f"{PACKAGE}.{module}", path, ast.parse(source), given.seconds):
+        if not survives(f"lmx_core.{module}", path, ast.parse(source), given.seconds):
             print(f"{module}: the tests fail without any break, so they say nothing", flush=True)
             return 2
         made = survived = 0
         for broken in breaks(source):
             made += 1
-            if survives(f"{PACKAGE}.{module}", path, broken.tree, given.seconds):
+            if survives(f"lmx_core.{module}", path, broken.tree, given.seconds):
                 known = EQUAL.get((module, broken.what))
                 survived += known is None
                 print(f"{module}:{broken.line}: {broken.what}" + (f"  ({known})" if known else ""), flush=True)

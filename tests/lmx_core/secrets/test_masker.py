@@ -101,6 +101,13 @@ def test_the_usual_encodings_are_masked_and_come_back_as_they_were(form, value):
     assert masks.restore(masked) == text
 
 
+def test_a_placeholder_tells_what_it_was_named_after():
+    assert placeholder.named_after(masker().mask(TOKEN)) == "API_TOKEN"
+    assert placeholder.named_after("anything else") == "anything else"
+    odd = Secrets({"a b-c": TOKEN, "": LONGER}, key=KEY).masker()
+    assert placeholder.named_after(odd.mask(TOKEN)) == "a_b_c" and placeholder.named_after(odd.mask(LONGER)) == "value"
+
+
 def test_the_longer_of_two_values_counts_and_each_has_one_name():
     masks = masker()
     first, second = masks.mask(LONGER), masks.mask(TOKEN)
