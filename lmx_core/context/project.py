@@ -16,6 +16,8 @@ import msgspec
 
 from lmx_core.calls import Outcome, ToolCall
 from lmx_core.context.compaction import Compaction, Prompts, StandardCompaction
+from lmx_core.context.marks import Marks, kept_message
+from lmx_core.context.marks import read as read_marks
 from lmx_core.context.stubs import Rules, sorts
 from lmx_core.entry import Entry
 from lmx_core.transcript.audit import Sent
@@ -42,9 +44,17 @@ class Projection:
         rules: Rules | None = None,
         compaction: Compaction | None = None,
     ):
-        self._lost = lost
-        self._old = sorts(rules or Rules())
+        self._lost, self._rules = lost, rules or Rules()
         self._compaction = compaction or StandardCompaction()
+        self._marks_in_force = Marks()
+        self._added: list[Entry] = []
+        self._begin()
+        for entry in entries:
+            self.add(entry)
+
+    def _begin(self) -> None:
+        self._old = sorts(self._rules)
+        self._kept: list[Entry] = []  # what stands in the head word for word
         self._sendable: list[Entry] = []
         self._sent: tuple[Entry, ...] | None = None
         self._answer: Entry | None = None
@@ -56,11 +66,26 @@ class Projection:
         self.head = 0
         self.weight = 0
         self.sent = Sent()
-        for entry in entries:
-            self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Takes the next entry of the transcript."""
+        """Takes the next entry of the transcript. One that marks others has all of them taken anew, which is rare."""
+        if (marks := read_marks(entry)) is None:
+            self._added.append(entry)
+            self._add(self._marks_in_force.applied(entry) if in_conversation(entry) else entry)
+        elif marks != self._marks_in_force:
+            self._marks_in_force = marks
+            self._begin()
+            for before in self._added:
+                self._add(marks.applied(before) if in_conversation(before) else before)
+
+    @property
+    def marks(self) -> Marks:
+        """What was decided about single entries."""
+        return self._marks_in_force
+
+    def _add(self, entry: Entry) -> None:
+        if entry.id in self._marks_in_force.undone:
+            return
         if is_aside(entry):
             self._left_out = self._left_out or in_conversation(entry)
         elif entry.type == "error":
@@ -88,6 +113,10 @@ class Projection:
         if self._sent is None:
             self._sent = tuple(self._sendable)
         return self._sent
+
+    def so_far(self) -> tuple[Entry, ...]:
+        """The same while a wave runs: its open calls stay open."""
+        return tuple(self._sendable)
 
     def account(self, entries: Sequence[Entry]) -> Sent:
         """The audit's account of a request that carries only these of its entries, or some of somebody else's."""
@@ -165,11 +194,13 @@ class Projection:
 
     def _compact(self, compaction: Entry) -> None:
         """From here on the cut is in force: what stands for the earlier part, then what was kept (CO-7)."""
-        kept = list(self._compaction.applied(self._sendable[self.head :], compaction))
+        before = self._sendable[self.head :]
+        kept = list(self._compaction.applied(before, compaction))
         if not kept:
             unknown = compaction.payload.get("summary") is None or not self._holds(compaction.payload.get("to"))
             self._prompts = Prompts() if unknown else self._prompts
         head = list(self._compaction.with_summary(compaction, kept, self._prompts))
+        head = self._with_kept(head, before, kept) if head else head
         self._sendable, self.head, self._sent, self._answer = [*head, *kept], len(head), None, None
         self._after_gap &= {entry.id for entry in kept}
         self._after_gap.update(entry.id for entry in kept[:1])
@@ -182,6 +213,14 @@ class Projection:
         self._marks = {0: Sent()}
         self._recount(0)
 
+    def _with_kept(self, head: list[Entry], before: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
+        """The head with what the person wants kept word for word, before the words that lead on to the rest."""
+        there = {entry.id for entry in (*head, *kept)}
+        wanted = self._marks_in_force.kept - there
+        self._kept += [entry for entry in before if entry.id in wanted]
+        leads_on = len(head) - head[-1].id.endswith("-continued")
+        return [*head[:leads_on], *map(kept_message, self._kept), *head[leads_on:]]
+
     def _holds(self, id: object) -> bool:
         return any(entry.id == id for entry in self._sendable)
 
@@ -191,6 +230,8 @@ class Projection:
         for old in self._old:
             for place in old.due(self._sendable):
                 before = self._sendable[place]
+                if before.id in self._marks_in_force.kept:
+                    continue
                 if (after := old.shrink(before)) is not before:
                     self._sendable[place] = after
                     self.weight += weight(after) - weight(before)

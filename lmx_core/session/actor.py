@@ -36,7 +36,7 @@ from lmx_core.session.inbox import Alarm, Ask, Inbox, Report, Ticket, Watchers, 
 from lmx_core.session.ledger import Ledger, StoreFailed
 from lmx_core.session.prompt import aside, compact
 from lmx_core.session.prompt.aside import Asiding
-from lmx_core.session.prompt.compact import Compacting
+from lmx_core.session.prompt.compact import Compacting, Reviewing
 from lmx_core.session.prompt.end import Interrupted, Retry
 from lmx_core.session.prompt.refresh import Refreshing
 from lmx_core.session.prompt.run import Run
@@ -357,11 +357,11 @@ class Actor:
             raise UnknownCall(call_id)
         return await self.approvals.park(call, kind, payload, timeout_reply)
 
-    async def compact(self) -> asyncio.Future[events.Compacted]:
+    async def compact(self, review: Reviewing | None) -> asyncio.Future[events.Compacted]:
         """The future of the summary (MET-7). Raises Busy, NothingToDo, BudgetExceeded."""
         if self.run is not None:
             raise Busy
-        self.run = compacting = Compacting(self)
+        self.run = compacting = Compacting(self, review)
         return compacting.result
 
     async def clear(self) -> int:

@@ -8,7 +8,7 @@ runtime's loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -22,6 +22,7 @@ from lmx_core.events import Down, EntryAppended, Event, Finished, Notice, Secret
 from lmx_core.session import command as commands
 from lmx_core.session.actor import Actor
 from lmx_core.session.command import CommandResult
+from lmx_core.session.contents import Contents
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
 from lmx_core.session.prompt import refresh, run
@@ -58,7 +59,7 @@ class CompactResult(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
-class Session(Configured):
+class Session(Configured, Contents):
     """A running session. Every method raises SessionDown once it has ended, except `stop`, `subscribe` and `unsubscribe`."""
 
     def __init__(self, actor: Actor):
@@ -292,13 +293,18 @@ class Session(Configured):
         settings, secrets = self._actor.settings, self._actor.secrets
         return await commands.run(settings.environment, settings.options.cwd, command, on_output, secrets)
 
-    async def compact(self, timeout_ms: float = 120_000) -> CompactResult:
+    async def compact(
+        self, timeout_ms: float = 120_000, *, review: Callable[[str], Awaitable[str | None]] | None = None
+    ) -> CompactResult:
         """Has the conversation so far summarised now (MET-7).
 
+        `review` is asked with the summary before it stands for anything: it returns the text that is to stand, or None: then
+        nothing is cut, and Cancelled is raised. The session is busy meanwhile.
+
         Raises Busy, NothingToDo, BudgetExceeded, CompactionFailed (a summary that takes longer than `timeout_ms` is given up),
-        and Cancelled. Whatever it raises, nothing was cut.
+        CallbackFailed (`review` broke) and Cancelled. Whatever it raises, nothing was cut.
         """
-        summary = await self._actor.ask(self._actor.compact)
+        summary = await self._actor.ask(self._actor.compact, review)
         try:
             async with deadline(self._actor.clock, timeout_ms):
                 told = await asyncio.shield(summary)

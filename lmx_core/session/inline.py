@@ -38,6 +38,7 @@ from lmx_core.turn.effects import (
     ModelFacts,
     ReadReferences,
     Refresh,
+    Review,
     Running,
     Sleep,
     ToolAttempt,
@@ -106,6 +107,8 @@ class InlineEffectHost:
                 return await self._read(effect)
             case Refresh():
                 return await self._refresh(effect)
+            case Review(ask=ask, text=text):
+                return await ask(text)
 
     async def _ask(self, key: EffectKey, request: Request, progress: Progress) -> None:
         """One attempt, once the limiter lets it go. It waits here, in its own task, before anything is sent or timed (AD-5)."""

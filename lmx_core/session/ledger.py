@@ -12,6 +12,7 @@ from typing import Any
 
 from lmx_core import entry as entries
 from lmx_core.clock import Clock
+from lmx_core.context.marks import read as read_marks
 from lmx_core.context.project import Projection
 from lmx_core.context.window import Measured, total_input
 from lmx_core.entry import Entry
@@ -118,8 +119,8 @@ class Ledger:
             self.settle()
         elif entry.type == "tool_result":
             self._charge(entry.payload.get("cost"))
-        if entry.type == "compaction":
-            self.last_usage = None
+        if entry.type == "compaction" or read_marks(entry) is not None:
+            self.last_usage = None  # it was measured with other words
 
     def _take_request(self, request: Entry) -> None:
         if request.payload.get("unbilled") is True:

@@ -8,7 +8,7 @@ why an effect holds plain data and why nothing else in the engine may call a pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -122,7 +122,15 @@ class Refresh(msgspec.Struct, frozen=True, kw_only=True):
     model: str
 
 
-Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences | Refresh
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """Asks whoever wanted a summary whether it may stand. Outcome: the text that is to stand, None for none."""
+
+    kind = "review"
+    ask: Callable[[str], Awaitable[str | None]]
+    text: str
+
+
+Effect = ModelCall | ToolAttempt | Hook | Sleep | ModelFacts | CostEstimate | ReadReferences | Refresh | Review
 
 ASKED_OF_A_PROVIDER = frozenset({ModelCall.kind, ModelFacts.kind, CostEstimate.kind})
 """The kinds of effects that only a provider works on."""

@@ -7,6 +7,7 @@ repair.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,13 +24,11 @@ from lmx_core.session.prompt.errand import Errand
 from lmx_core.session.telling import watched
 from lmx_core.transcript.weight import overhead, tokens_of
 from lmx_core.turn.budget import Refusal
-from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, RunTools, Sleep, TurnEffect
+from lmx_core.turn.effects import Append, EffectOutcome, Emit, Finished, ModelCall, Review, RunTools, Sleep, TurnEffect
 from lmx_core.turn.turn import INCOMPLETE_STREAM, Turn
 from lmx_core.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lmx_core.session.actor import Actor
 
 OUTPUT_TOKENS, MOST_OUTPUT_TOKENS = 8_192, 16_384
@@ -38,6 +37,14 @@ RETRY_MS, LONGEST_RETRY_MS = 2_000, 60_000
 NOT_FOR_SUMMARIES = ("max_tokens", "stop")
 TOLD = (events.UsageEvent, events.ResponseMetadata, events.ProviderWait)
 """What is told of a summary while it is made."""
+
+
+Reviewing = Callable[[str], Awaitable[str | None]]
+"""Whether a summary may stand: the text that is to, or None."""
+
+
+class NotTaken(Exception):
+    """Whoever asked for a summary did not want it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,10 +69,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Summarising:
     """One compaction. `trigger` is `threshold`, `overflow` or `request`; `turn` the turn it precedes."""
 
-    def __init__(self, actor: Actor, work: Work, *, trigger: str, turn: int = 0):
+    def __init__(self, actor: Actor, work: Work, *, trigger: str, turn: int = 0, review: Reviewing | None = None):
         self._actor, self._ledger, self._options = actor, actor.ledger, actor.settings.options
         self._work, self._trigger, self._turn = work, trigger, turn
         self.request_id: str | None = None
+        self._review = review
+        self.unwritten: dict[str, Any] | None = None
+        """What a summary has cost that is still looked at."""
 
     def plan(self) -> Plan | None:
         """What to cut, or None where there is too little or no safe place (CO-3, CO-4)."""
@@ -92,7 +102,7 @@ class Summarising:
         """Raises CompactionFailed, and then nothing was cut, or Interrupted."""
         with watched(self._actor, self._work, "compaction", kind=self._trigger) as span:
             self._actor.emit(events.CompactionPlanned(trigger=self._trigger, forecast=plan.forecast))
-            answer = await self._answered(plan)
+            answer = await self._reviewed(await self._answered(plan))
             summarised = await self._written(plan, answer)
             span.note(outcome="ok", request_id=self.request_id)
             return summarised
@@ -110,6 +120,23 @@ class Summarising:
         self._actor.room.failed()
         self._actor.emit(events.CompactionFailed(reason=answer.refusal))
         raise CompactionFailed(answer.refusal)
+
+    async def _reviewed(self, answer: Answer) -> Answer:
+        """The summary as whoever asked for it lets it stand. Raises NotTaken, CompactionFailed for a text that is none."""
+        if self._review is None:
+            return answer
+        self.unwritten = answer.usage
+        outcome = await self._actor.outcome(self._work.start(Review(ask=self._review, text=answer.text)))
+        if outcome.error is not None:
+            raise CallbackFailed("review=", f"raised {type(outcome.error).__name__}")
+        if outcome.value is None:
+            raise NotTaken
+        changed = await self._read(msgspec.structs.replace(answer, text=str(outcome.value)))
+        if changed.refusal is not None:
+            self.unwritten = None
+            await self._record(changed, retrying=False)
+            raise CompactionFailed(changed.refusal)
+        return changed
 
     async def _admitted(self, plan: Plan, failed: Answer) -> bool:
         """Whether the budget has another request after one that failed, whose usage is not written yet."""
@@ -238,9 +265,9 @@ class Summarising:
 class Compacting(Errand[events.Compacted]):
     """`compact()` at work."""
 
-    def __init__(self, actor: Actor):
+    def __init__(self, actor: Actor, review: Reviewing | None = None):
         super().__init__(actor)
-        self._summarising = Summarising(actor, self._work, trigger="request")
+        self._summarising = Summarising(actor, self._work, trigger="request", review=review)
         self.plan = self._plan()
 
     def _plan(self) -> Plan:
@@ -267,15 +294,27 @@ class Compacting(Errand[events.Compacted]):
     async def go(self) -> None:
         try:
             told = await self._summarised()
-        except (CompactionFailed, BudgetExceeded, CallbackFailed) as error:
+        except CallbackFailed as error:
+            await self._nothing_cut("review_failed" if self._summarising.unwritten else None)
+            self._finish(error)
+        except (CompactionFailed, BudgetExceeded) as error:
             self._work.abandon()
             self._finish(error)
         except Interrupted as interruption:
-            self._work.abandon()
-            await self._actor.ledger.append("cancelled", {"reason": interruption.reason, "trigger": "request"})
+            await self._nothing_cut(interruption.reason)
             self._finish(Cancelled("the compaction was cancelled; nothing was cut"))
+        except NotTaken:
+            await self._nothing_cut("summary_not_taken")
+            self._finish(Cancelled("the summary was not taken; nothing was cut"))
         else:
             self._finish(told)
+
+    async def _nothing_cut(self, reason: str | None) -> None:
+        """Records why, with what a summary has cost that nobody took."""
+        self._work.abandon()
+        if reason is not None:
+            payload = {"reason": reason, "trigger": "request"}
+            await self._actor.ledger.append("cancelled", payload, usage=self._summarising.unwritten)
 
     def _finish(self, outcome: events.Compacted | Exception) -> None:
         actor = self._actor
