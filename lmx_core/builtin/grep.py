@@ -209,20 +209,24 @@ class _Found:
         self.results = 0
         self.full = False
         self.stopped: str | None = None
+        self._failed = False
 
     def add(self, output: bytes) -> None:
         """Takes the output of one command. Raises ToolError when it says that the pattern is wrong."""
         body, _, status = output.rpartition(b"\0")
+        self._failed |= status.strip() == b"2"
         if self._query.mode == "files_with_matches":
-            for file in sorted(body.split(b"\0")[:-1], key=_place):
+            *files, said = body.split(b"\0")
+            complaints = said.decode("utf-8", "replace").splitlines()
+            for file in sorted(files, key=_place):
                 self._count(self._shown(file))
-            return
-        by_file, complaints = _by_file(body)
-        for file in sorted(by_file, key=_place):
-            for rest in by_file[file]:
-                self._line(file, rest)
-                if self.full or self.stopped:
-                    return
+        else:
+            by_file, complaints = _by_file(body)
+            for file in sorted(by_file, key=_place):
+                for rest in by_file[file]:
+                    self._line(file, rest)
+                    if self.full or self.stopped:
+                        return
         if status.strip() not in (b"0", b"1") and complaints and not self.results:
             raise ToolError("\n".join(complaints[:10]))
 
@@ -272,9 +276,10 @@ class _Found:
         return [f"No matches for {self._query.shown!r} in {searched:,} file{'' if searched == 1 else 's'}."]
 
     def notes(self) -> list[str]:
+        said = ["[some files could not be read, so they were not searched]"] if self._failed else []
         if self.full:
-            return [f"[the first {self._query.most:,} results; there are more]"]
-        return [f"[{self.stopped}]"] if self.stopped else []
+            return [f"[the first {self._query.most:,} results; there are more]", *said]
+        return [f"[{self.stopped}]", *said] if self.stopped else said
 
 
 def _by_file(body: bytes) -> tuple[dict[bytes, list[bytes]], list[str]]:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.machines import SEARCHING, machine
 from support.tool_calls import call, context
 
 from lmx_core.builtin import grep, search, search_tools
 from lmx_core.builtin.glob import Glob
 from lmx_core.builtin.grep import MAX_LINE_CHARS, Grep
+from lmx_core.clock import SystemClock, deadline, sleep
 from lmx_core.environment.local import LocalEnvironment
 from lmx_core.tools.base import descriptor
 
 pytestmark = pytest.mark.asyncio
 
-PROGRAMS = "bash sh git find grep cut printf".split()
-
 
 @pytest.fixture(params=["ripgrep", "system"])
 def environment(request, tmp_path):
     """A machine with ripgrep, or one without: only the linked programs are there."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    wanted = [*PROGRAMS, "rg"] if request.param == "ripgrep" else PROGRAMS
-    for name in wanted:
-        found = shutil.which(name)
-        if found is None:
-            pytest.skip(f"{name} is not installed")
-        (programs / name).symlink_to(found)
-    return LocalEnvironment(environ={"PATH": str(programs), "HOME": str(tmp_path)})
+    return machine(tmp_path / "programs", [*SEARCHING, "rg"] if request.param == "ripgrep" else SEARCHING)
 
 
 @pytest.fixture
@@ -276,6 +268,66 @@ async def test_rules_of_folders_below_and_of_folders_above(tmp_path, environment
         "sub/a.txt",
         "sub/keep.tmp",
     ]
+
+
+async def test_c36_rules_above_the_searched_folder_hold_outside_git_too(tmp_path, environment):
+    """The same search, of the whole or of a part of it, leaves out the same files, in a repository or not."""
+    tree = tmp_path / "plain"
+    make(tree, {".gitignore": "*.tmp\n/sub/secret\nlocked/\n", "sub/a.tmp": "x", "sub/a.txt": "x", "sub/secret": "x"})
+    make(tree, {"locked/in.txt": "x", "locked/in.tmp": "x"})
+    for _ in ("plain", "git"):
+        assert await found("glob", tree, environment, pattern="*", path="sub") == ["sub/a.txt"]
+        assert await found("glob", tree, environment, pattern="*", path="locked") == ["locked/in.tmp", "locked/in.txt"]
+        said = await notes("glob", tree, environment, pattern="*", path="sub")
+        assert said == ["[left out: 2 ignored (sub/a.tmp, sub/secret); name one to search it]"]
+        subprocess.run(["git", "init", "-q", tree], check=True)
+
+
+async def test_c36_a_folder_that_cannot_be_read_is_named(tree, environment, tmp_path):
+    """C36: a folder that the search was refused is no folder without the file. (Root is refused nothing, so `find` says so.)"""
+    program = tmp_path / "programs" / "find"
+    real = program.resolve()
+    program.unlink()
+    program.write_text(f'#!/bin/sh\n{real} "$@"\necho "find: \'./src/locked\': Permission denied" >&2\nexit 1\n')
+    program.chmod(0o755)
+    assert await found("glob", tree, environment, pattern="a.js") == ["src/a.js"]
+    assert "[cannot be read: 1 (src/locked)]" in await notes("glob", tree, environment, pattern="a.js")
+
+
+async def test_c36_a_file_that_cannot_be_read_is_said(tree, environment, monkeypatch):
+    listed = search._parse_walk
+    monkeypatch.setattr(search, "_parse_walk", lambda output: listed(output + b"./src/gone.js\0"))
+    for mode in ("content", "count", "files_with_matches"):
+        said = await notes("grep", tree, environment, pattern="abc", output_mode=mode)
+        assert "[some files could not be read, so they were not searched]" in said, mode
+        assert (await found("grep", tree, environment, pattern="abc", output_mode=mode))[0].startswith("src/deep/b.js")
+
+
+async def test_c36_loops_of_links_and_deep_trees_end(tmp_path, environment):
+    tree = tmp_path / "deep"
+    make(tree, {"d/" * 150 + "x.js": "needle\n", ".gitignore": "*.log\n"})
+    (tree / "d" / "up").symlink_to("..")
+    (tree / "self").symlink_to("self")
+    assert await found("grep", tree, environment, pattern="needle", output_mode="files_with_matches") == [
+        "d/" * 150 + "x.js"
+    ]
+    assert await notes("glob", tree, environment, pattern="*.js") == ["[not followed: 2 links (d/up, self)]"]
+
+
+async def test_a_search_that_is_cancelled_is_over_at_once(tree, environment, tmp_path):
+    """A program that would go on is ended; nobody waits for its work."""
+    began = tmp_path / "began"
+    program = tmp_path / "programs" / "find"
+    program.unlink()
+    program.write_text(f"#!/bin/sh\n: > {began}\nwhile :; do :; done\n")
+    program.chmod(0o755)
+    task = asyncio.ensure_future(ask("glob", tree, environment, pattern="*.js"))
+    async with deadline(SystemClock(), 10_000):
+        while not began.exists():
+            await sleep(SystemClock(), 5)
+        task.cancel()
+        await asyncio.wait([task])
+    assert task.cancelled()
 
 
 async def test_a_search_runs_nothing_that_a_repository_configured(tmp_path, environment):
