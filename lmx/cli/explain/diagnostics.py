@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -38,6 +39,9 @@ def of(factory: SessionFactory, harness: Harness, environ: Mapping[str, str]) ->
             "state": None if settings.state is None else str(settings.state),
             "sessions_dir": str(settings.sessions_dir),
         },
+        "check": None
+        if factory.verify is None
+        else asyncio.run(factory.verify.command(factory.environment, factory.cwd)),
         "extensions": [own.facts for own in factory.load()],
         "workspace": {
             "instructions": [file for found in files for file in found],

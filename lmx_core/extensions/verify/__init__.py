@@ -25,6 +25,7 @@ from lmx_core.hooks.base import HookContext
 from lmx_core.verdict import Allow, Deny, Rewrite
 
 if TYPE_CHECKING:
+    from lmx_core.environment.base import Environment
     from lmx_core.extensions.verify.tree import Trees
 
 TIMEOUT_MS = 300_000
@@ -33,7 +34,7 @@ Window = Callable[[str, HookContext], AbstractAsyncContextManager[None]]
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What a host shows of the checks of a session. `command` is the one that would run now, None where none is known.
+    """What a host shows of the checks of a session. `command` is the one that was named or ran last, None where there is none.
 
     `running`: a check runs at this moment. `current`: the files are those that the last check left, so that its result holds;
     None where there is no result, or nobody can tell.
@@ -85,6 +86,12 @@ class Verify:
         command = "discovered" if self._command is None else "configured"
         return {"command": command, "max_continuations": self._most, "timeout_ms": self._timeout_ms}
 
+    async def command(self, environment: Environment, cwd: Path) -> str | None:
+        """What would check the project in `cwd` now, None where nothing is known to. Runs nothing."""
+        from lmx_core.extensions.verify.discover import command_for  # what is needed where a check is due
+
+        return self._command or await command_for(environment, cwd)
+
     async def status(self, session: Any) -> Status:
         """What is known of the checks of a session (`/verify`). Reads its files. Raises SessionDown."""
         found = record.kept((await session.document(NAMESPACE)).value)
@@ -109,9 +116,7 @@ class Verify:
         entries: list[Entry] = (await session.snapshot()).entries
         if not record.is_due(entries, self._most) or not record.kept((await session.document(NAMESPACE)).value).enabled:
             return Allow()
-        from lmx_core.extensions.verify.discover import command_for  # what is needed where a check is due
-
-        command = self._command or await command_for(context.environment, context.cwd)
+        command = await self.command(context.environment, context.cwd)
         if command is None or record.has_passed(entries, command):
             return Allow()
         check = await self._checked(command, context)

@@ -101,6 +101,9 @@ def test_explain_names_it(program: Program) -> None:
     told = json.loads(program.run("explain").stdout)
     (item,) = [item for item in told["extensions"] if item["name"] == "verify"]
     assert item["options"] == {"command": "discovered", "max_continuations": 5, "timeout_ms": 300_000}
+    assert told["diagnostics"]["check"] is None
+    (program.work / "go.mod").touch()
+    assert json.loads(program.run("explain").stdout)["diagnostics"]["check"] == "go test ./..."
     assert told["defaults_applied"]["verify"] == "on" and told["defaults_applied"]["planning"] == "on"
     assert json.loads(program.run("explain", "--config", "none").stdout)["defaults_applied"]["verify"] == (
         "off: there is no state directory"
