@@ -168,12 +168,14 @@ class TerminalApp(App[int]):
 
     def _send_frame(self, terminal: TerminalDriver, screen: Screen[Any], update: object) -> None:
         painter = terminal.painter
+        size = screen.outer_size
+        if (size.width, size.height) != (painter.width, painter.height):
+            return  # laid out for the size before: taken for shown, its blanks would be left out where other text stands
         if painter.incomplete and not isinstance(update, LayoutUpdate):
             update = screen._compositor.render_full_update()
         changed = {}
         for y, chops in _rows_of(update):
             changed[y] = painter.row(self._segments(y, chops))
-        size = screen.outer_size
         terminal.write_frame(painter.frame(changed, size.clamp_offset(self.cursor_position)))
 
     def _segments(self, y: int, chops: Mapping[int, Strip | None]) -> Iterable[Segment]:

@@ -6,10 +6,11 @@ import inspect
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
 from textual import _compositor, events
 from textual.app import App, ComposeResult
 from textual.drivers.linux_driver import LinuxDriver
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Static
@@ -18,6 +19,7 @@ from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.crash import MASK, report, without_secrets
 from lmx.tui.terminal.driver import Paste, TerminalDriver
 from lmx.tui.terminal.look import Look
+from lmx.tui.terminal.paint import Painter
 
 
 class Two(TerminalApp):
@@ -139,3 +141,26 @@ def test_saf_8_what_is_masked(tmp_path: Path) -> None:
     assert "\x1b" not in file.read_text()
     assert report(ValueError("x"), None, environ) == "lmx stopped because of a fault of its own (ValueError)."
     assert str(tmp_path) not in report(ValueError("x"), tmp_path / "new" / file.name / "no-folder", environ)
+
+
+def test_trm_8_a_frame_of_the_size_before_is_not_drawn() -> None:
+    """TRM-8: what was laid out before the terminal was told smaller would be taken for what it shows."""
+
+    class Terminal:
+        def __init__(self) -> None:
+            self.painter, self.frames = Painter(), []
+
+        def write_frame(self, text: str) -> None:
+            self.frames.append(text)
+
+    class Laid:
+        outer_size = Size(80, 24)
+
+    terminal, app = Terminal(), Two()
+    rows = _compositor.LayoutUpdate([[Strip([Segment("I change it.")])]], Region(0, 0, 80, 1))
+    terminal.painter.resize(40, 10)
+    app._send_frame(terminal, Laid(), rows)  # type: ignore[arg-type]  # a terminal and a screen in what is used of them
+    assert terminal.frames == [] and terminal.painter.incomplete
+    Laid.outer_size = Size(40, 10)
+    app._send_frame(terminal, Laid(), rows)  # type: ignore[arg-type]  # as above
+    assert "I change it." in terminal.frames[0]
