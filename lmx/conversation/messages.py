@@ -114,6 +114,10 @@ class PanelPainted(Message, frozen=True):
     id: str
 
 
+class HelpAsked(Message, frozen=True):
+    """F1."""
+
+
 class EditorAsked(Message, frozen=True):
     """Ctrl-G."""
 

@@ -312,6 +312,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.PanelKey: _panel_key,
     msg.PanelEdited: lambda step, m: panels.edited(step, m.draft, m.typed),
     msg.PanelPainted: lambda step, m: panels.painted(step, m.id),
+    msg.HelpAsked: lambda step, m: step.run("help"),
     msg.EditorAsked: lambda step, m: step.do(fx.EditOutside(step.state.draft)),
     msg.EditedOutside: lambda step, m: lines.edited_outside(step, m.before, m.text, m.why),
     msg.Focused: lambda step, m: step.set(focused=m.focused),

@@ -33,8 +33,8 @@ from lmx.tui.painted import Painted
 from lmx.tui.screens.main import MainScreen
 from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.look import Look
-from lmx.tui.wardrobe import Wardrobe
 from lmx.tui.view.transcript import TranscriptView
+from lmx.tui.wardrobe import Wardrobe
 from lmx.tui.widgets.lines import Rail, TooSmall
 from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
@@ -229,6 +229,14 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             path = await run_in_thread(clipboard.keep, text, state.parent)
             self.flash(words.COPIED_TO_FILE.format(count=count, path=path))
 
+    async def follow(self, address: str) -> None:
+        """A link that was clicked is opened, or a flash says why it is not (SAF-5)."""
+        try:
+            if self.outside.open is not None:
+                await self.outside.open(address)
+        except LmxError as error:
+            self.flash(str(error))
+
     def copied(self, text: str) -> None:
         self.work(self.copy(text), "copy")
 
@@ -373,6 +381,9 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def on_transcript_view_selected(self, event: TranscriptView.Selected) -> None:
         self.work(self.copy(event.text), "copy")
 
+    def on_transcript_view_followed(self, event: TranscriptView.Followed) -> None:
+        self.work(self.follow(event.address), "link")
+
     def on_too_small_pressed(self, event: TooSmall.Pressed) -> None:
         if self.action_of(event.key) == "interrupt":
             self.tell(msg.Interrupt())
@@ -393,6 +404,7 @@ _MESSAGES: dict[str, msg.Message] = {
     "interrupt": msg.Interrupt(),
     "delete_or_quit": msg.Interrupt(),
     "cycle_mode": msg.NextMode(),
+    "help": msg.HelpAsked(),
     "revise_queued": msg.ReviseQueued(),
     "unstage_queued": msg.DropQueued(),
     **{f"select_queued_{number}": msg.SelectQueued(number) for number in range(1, 10)},

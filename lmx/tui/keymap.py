@@ -31,6 +31,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("bottom", "ctrl+end", ""),
     ("escape", "escape", "close what is open; twice: put the draft aside"),
     ("interrupt", "ctrl+c", "cancel the turn; idle, twice: quit"),
+    ("help", "f1", "this list"),
     ("suspend", "ctrl+z", "suspend to the shell"),
     ("repaint", "ctrl+l", "paint the screen anew"),
     ("cycle_mode", "shift+tab", "next permission mode"),

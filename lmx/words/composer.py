@@ -75,6 +75,16 @@ SHELL_NOTHING = "/shell takes the command to run, as ! does"
 SHELL_TRAVELS = "goes to the model with your next message"
 SHELL_NO_TERMINAL = "{program} gets no terminal here; Ctrl-Z goes to your shell, fg comes back"
 
+# --- links ---------------------------------------------------------------------------------------------------------------
+
+LINK_ODD = "that address has characters that no address has; it is not opened"
+LINK_CREDENTIALS = "that address has a name or a password in it; it is not opened"
+LINK_SCHEME = "only http, https and file addresses are opened"
+LINK_GONE = "that file cannot be read here"
+LINK_RUNS = "that file is a program or a script; it is not opened by a click"
+LINK_NO_PROGRAM = "nothing here opens addresses; select it to copy it"
+LINK_FAILED = "{program} ended with status {status}; the address may not be open"
+
 # --- keys ----------------------------------------------------------------------------------------------------------------
 
 KEYS_UNKNOWN_ACTIONS = "keys: there is no action {actions}; a key may be bound to {known}"

@@ -16,7 +16,7 @@ Edit = Callable[[str], Coroutine[Any, Any, str]]
 """The text as it was left in the person's editor. Raises LmxError with the sentence why there is none."""
 
 Open = Callable[[str], Coroutine[Any, Any, None]]
-"""Opens an address or a file that was checked. Raises LmxError."""
+"""Opens the address of a link, which it judges first (SAF-5). Raises LmxError with the sentence why it does not."""
 
 ReadImage = Callable[[], Coroutine[Any, Any, bytes | None]]
 """The picture on the clipboard as PNG, None where there is none. Raises LmxError."""

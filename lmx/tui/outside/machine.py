@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lmx.tui.outside import Outside
+from lmx_core import run_in_thread
 
 if TYPE_CHECKING:
     from lmx.tui.terminal.app import TerminalApp
@@ -25,4 +26,14 @@ def of_this_machine(app: TerminalApp, environ: Mapping[str, str]) -> Outside:
 
         return await clipboard.by_tool(text, environ)
 
-    return Outside(copy=copy, edit=edit)
+    async def open(address: str) -> None:
+        from lmx.tui.outside import editor, opener
+        from lmx.tui.terminal.handover import lend
+
+        target = await run_in_thread(opener.judged, address)
+        if target.how == "text":
+            await lend(app, [*editor.command(environ), target.what])
+        else:
+            await opener.opened(target, environ)
+
+    return Outside(copy=copy, edit=edit, open=open)

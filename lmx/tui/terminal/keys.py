@@ -78,6 +78,8 @@ def modified(name: str, modifiers: int) -> Key:
 
 def typed(char: str, modifiers: int = 0) -> Key:
     """The key that typed `char`. With alt or ctrl it types nothing: Textual would insert the letter of `alt+a`."""
+    if modifiers & ~SHIFT == ALT | CTRL and not (char.isascii() and char.isalnum()) and char.isprintable():
+        return Key(character_name(char), char)  # AltGr, as some terminals tell it: it is there to type with (CMP-5)
     if modifiers & ~SHIFT:
         if char.isupper() and len(char.lower()) == 1:
             modifiers, char = modifiers | SHIFT, char.lower()

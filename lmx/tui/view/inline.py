@@ -159,7 +159,7 @@ def _link(text: str, match: re.Match[str], parts: list[_Part], depth: int) -> in
         parts.append(_Part(match[0]))
         return match.end()
     label, to = link["label"], link["to"]
-    followed = to if to.startswith(("http://", "https://")) else ""
+    followed = to if to.startswith(("http://", "https://", "file:///")) else ""
     inner = _parts(label, depth + 1) if depth < 2 else [_Part(label)]
     for part in inner:
         part.flags |= LINK

@@ -58,6 +58,13 @@ class TranscriptView(Widget):
             super().__init__()
             self.text = text
 
+    class Followed(Message):
+        """A link was clicked; `address` is where it goes."""
+
+        def __init__(self, address: str):
+            super().__init__()
+            self.address = address
+
     def __init__(self, theme: Theme = DARK, *, id: str | None = None, classes: str | None = None):
         super().__init__(id=id, classes=classes)
         self.flow = Flow(theme)
@@ -283,9 +290,21 @@ class TranscriptView(Widget):
         self.release_mouse()
         if self._selection is not None and self._selection.empty:
             self._selection = None
+            if address := self._link_at(event.x, event.y):
+                self.post_message(self.Followed(address))
         elif text := self.selected_text():
             self.post_message(self.Selected(text))
         self._changed(now=True)
+
+    def _link_at(self, x: int, y: int) -> str:
+        """The destination of the link under the pointer, empty where there is none."""
+        if not (0 <= y < self.size.height and 0 <= x < self.size.width):
+            return ""
+        for segment in self.render_line(y):
+            x -= segment.cell_length
+            if x < 0:
+                return (segment.style.link or "") if segment.style is not None else ""
+        return ""
 
     def _drag(self) -> None:
         """The selection up to where the mouse is; beyond an edge the view scrolls, again and again."""

@@ -55,6 +55,15 @@ def test_key_6_shortcuts_work_in_every_script():
     assert keymap.Keymap().action(event.key) == "interrupt"
 
 
+@pytest.mark.parametrize("sent, typed", ((b"\x1b[64;7u", "@"), (b"\x1b[8364;7u", "€"), (b"\x1b[113;7u", None)))
+def test_cmp_5_altgr_types(sent, typed):
+    """CMP-5: Ctrl and Alt with what is no ASCII letter or digit is how AltGr is told; with one it is a shortcut."""
+    (event,) = InputFilter().feed(sent)
+    assert event.character == typed and (typed is None) == (event.key == "alt+ctrl+q")
+    if typed:
+        assert not keymap.Keymap().action(event.key) and keymap.types(event.character) == typed
+
+
 def test_key_1_they_are_merged_key_by_key():
     """KEY-1: one key changes, the others stay, those of the same action too."""
     made, problems = merged({"ctrl-j": "submit", "alt-x": "external_editor"})

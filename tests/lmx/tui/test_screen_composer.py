@@ -6,6 +6,8 @@ import pytest
 from support.screen_host import FakeHost, screen
 
 from lmx.tui.outside import Outside
+from lmx_core.errors import LmxError
+from lmx_core.providers.scripted import complete
 
 pytestmark = pytest.mark.asyncio
 
@@ -72,3 +74,35 @@ async def test_the_mouse_selects_in_the_composer(tmp_path):
         assert not composer.has_selection and shown.draft == "one two three"
         await shown.pilot.press("end", "shift+left", "shift+left", "X")
         assert shown.draft == "one two thrX"
+
+
+async def test_saf_5_a_click_on_a_link_follows_where_it_really_goes(tmp_path):
+    """SAF-5: the destination and not the label, which stands beside it; why it is not opened is said."""
+    answer = "See [https://good.example](https://other.example/x) and [run it](file:///bin/sh).\n\nno link here"
+    followed = []
+    async with screen(FakeHost(tmp_path, [complete(answer)]), (100, 24)) as shown:
+
+        async def opened(address):
+            followed.append(address)
+            raise LmxError("it is not opened")
+
+        shown.app.outside = Outside(open=opened)
+        await shown.say("go")
+        await shown.until("no link here")
+        await shown.until("1 req")
+        assert "(https://other.example/x)" in shown.text() and "(file:///bin/sh)" in shown.text()
+        view = shown.app.main.transcript
+        for text in ("https://good", "run it", "no link"):
+            row = next(y for y, line in enumerate(shown.rows()) if text in line)
+            column = shown.rows()[row].index(text)
+            await shown.pilot.click(view, offset=(column + 2, row - view.region.y))
+        await shown.when(lambda: len(followed) == 2, "both were followed")
+        assert followed == ["https://other.example/x", "file:///bin/sh"] and "it is not opened" in shown.text()
+
+
+async def test_f1_lists_what_there_is(tmp_path):
+    async with screen(FakeHost(tmp_path), (120, 60)) as shown:
+        await shown.type("half")
+        await shown.pilot.press("f1")
+        await shown.until("the commands and keys")
+        assert shown.draft == "half"
