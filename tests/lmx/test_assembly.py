@@ -29,6 +29,15 @@ def composed(factory: SessionFactory, recorded: dict[str, Any] | None = None) ->
     return factory.compose("openai:m", recorded).harness
 
 
+@pytest.mark.parametrize("interactive", [True, False])
+def test_c1_32_a_model_may_ask_only_where_somebody_can_answer(tmp_path: Path, interactive: bool) -> None:
+    """C1-32: a session that was begun on the screen and is taken up by a run has no way to ask either."""
+    screen = factory(tmp_path).compose("openai:m")
+    for recorded in (None, {"harness_assembly": screen.record}):
+        made = composed(factory(tmp_path, interactive=interactive), recorded)
+        assert ("ask_user" in [tool.name for tool in made.host_tools or ()]) == interactive
+
+
 def test_c1_33_run_and_screen_start_from_one_recipe(tmp_path: Path) -> None:
     """C1-33: tools, prompt, limits and hooks are equal; only who can be asked, and waited for, differs."""
     (tmp_path / "AGENTS.md").write_text("house rule")
