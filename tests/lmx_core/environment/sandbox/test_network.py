@@ -321,6 +321,34 @@ async def test_a_private_address_is_reached_only_where_it_is_listed_itself(groun
     assert said.startswith("the-page\n") and outside.made == [("10.1.2.3", 80)]
 
 
+async def test_this_machine_is_not_reached_even_where_it_is_listed(ground: Ground) -> None:
+    """cli.md 6: its loopback is not the commands', whatever a list says."""
+    outside, web = Outside(), Web()
+    async with served(web) as port:
+        outside.ports[port] = port
+        sandbox = listing(ground, outside, [f"127.0.0.1:{port}", f"[::ffff:127.0.0.1]:{port}", f"localhost:{port}"])
+        outside.names["localhost"] = ["127.0.0.1"]
+        urls = [f"http://{host}:{port}/" for host in ("127.0.0.1", "[::ffff:127.0.0.1]", "localhost")]
+        said, _ = await ground.run(sandbox, "; ".join(f"{CURL} --noproxy '' {url}" for url in urls))
+    assert web.asked == [] and said.count("lmx: ") == 3 and "is this machine itself" in said
+
+
+async def test_many_connections_at_once_and_long_answers(ground: Ground) -> None:
+    outside = Outside()
+
+    async def long(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(response(b"", kind="text/plain"))
+        for _ in range(16):
+            writer.write(b"x" * 65_536)
+            await writer.drain()
+
+    async with served(long) as outside.ports[80]:
+        command = f"for i in $(seq 40); do {CURL} -m 60 http://listed.example/ | wc -c & done; wait"
+        said, _ = await ground.run(listing(ground, outside), command, timeout_ms=60_000)
+    assert said.split() == [str(16 * 65_536)] * 40
+
+
 async def test_what_is_refused_is_not_looked_up(ground: Ground) -> None:
     """A name alone can carry something out, to whoever answers for its domain."""
     outside = Outside()
