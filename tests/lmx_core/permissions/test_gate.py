@@ -528,3 +528,27 @@ def test_a_hook_that_asks_without_a_word_is_told_as_one() -> None:
     context = HookContext(cwd=Path("/w"), environment=LocalEnvironment(), asked=Pending({}))
     decision = judge("full_auto", "test", Act("read", "read only reads"), context)
     assert decision == Decision(verdict="ask", sentence="a hook wants a person to decide", rule="hook", source="hook")
+
+
+@pytest.mark.parametrize(("rule", "source"), [("", ""), ("mine", "there")])
+def test_a_hook_that_asks_is_named_as_it_named_itself(rule: str, source: str) -> None:
+    asked = Pending({}, decision=Decision(verdict="ask", sentence="it wants to know", rule=rule, source=source))
+    context = HookContext(cwd=Path("/w"), environment=LocalEnvironment(), asked=asked)
+    decision = judge("full_auto", "test", Act("read", "read only reads"), context)
+    assert decision == Decision(
+        verdict="ask", sentence="it wants to know", rule=rule or "hook", source=source or "hook"
+    )
+
+
+def test_what_no_rule_covers_is_told_only_where_there_are_rules_that_allow() -> None:
+    asked = decide("bash", "ask", arguments={"command": "aa"}, rules=read_rules({"deny": ["Bash(rm:*)"]}))
+    assert "covers" not in asked.decision.sentence
+    asked = decide("bash", "ask", arguments={"command": "aa"}, rules=read_rules({"allow": ["Bash(bb:*)"]}))
+    assert asked.decision.sentence.endswith("; no rule covers aa")
+
+
+def test_only_rules_about_reading_files_hide_them_from_a_search(tmp_path: Path) -> None:
+    others = Gate(Handle("ask"), rules=read_rules({"deny": ["Write(a)", "Bash(rm:*)", "Grep"]}))
+    assert others.withheld(tmp_path) is None
+    hides = Gate(Handle("ask"), rules=read_rules({"deny": ["Read(a)"], "ask": ["Read(b)"]})).withheld(tmp_path)
+    assert hides is not None and [name for name in "abc" if hides(str(tmp_path / name))] == ["a", "b"]

@@ -7,7 +7,7 @@ import pytest
 from lmx_core.environment.credentials import Inherit, Scrub
 from lmx_core.errors import ConfigError
 from lmx_core.secrets.policy import Secrets
-from lmx_core.secrets.values import is_strong, lines
+from lmx_core.secrets.values import is_strong, lines, literals
 
 ORDINARY = [
     "",
@@ -47,7 +47,7 @@ SECRET = [
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_an_ordinary_word_number_or_path_is_not_looked_for(text):
-    assert not is_strong(text)
+    assert is_strong(text) is False
     assert Secrets({"A_TOKEN": text}).names == ()
 
 
@@ -62,6 +62,15 @@ def test_of_an_address_only_its_secret_parts_are():
     assert list(lines("https://hooks.example/services/T00/a1B2c3D4e5F6g7H8i9J0")) == ["a1B2c3D4e5F6g7H8i9J0"]
     assert list(lines("https://example.com/docs/getting-started")) == []
     assert list(lines("https://[broken")) == []
+    assert list(lines("https://example.com/abcdefghijklmnopqrstuvw/v1beta2x?page=abcdefgh1")) == []
+    assert list(lines("https://example.com/?sig=a1B2c3D4e5F6g7H8i9J0")) == ["a1B2c3D4e5F6g7H8i9J0"]
+
+
+def test_of_the_encodings_only_long_ones_that_differ_are_looked_for():
+    found = list(literals("A", "p@ssw0rd!"))
+    assert found[0] == ("A", "p@ssw0rd!")
+    assert all(len(text) >= 12 and text != "p@ssw0rd!" for _, text in found[1:])
+    assert {label for label, _ in found} == {"A", "A_url", "A_base64", "A_hex"}
 
 
 def test_of_several_lines_each_is_for_itself():
