@@ -19,14 +19,14 @@ from lmx_core.clock import FOREVER, deadline
 from lmx_core.entry import Entry, valid_text
 from lmx_core.errors import AwaitTimeout, CompactionFailed, ConfigError, Failure, SessionDown, SnapshotTimeout
 from lmx_core.events import Down, EntryAppended, Event, Finished, Notice, SecretsMasked, TurnError
-from lmx_core.session import command as commands
 from lmx_core.session.actor import Actor
-from lmx_core.session.command import CommandResult
-from lmx_core.session.contents import Contents
+from lmx_core.session.commands import person as commands
+from lmx_core.session.commands.person import CommandResult
 from lmx_core.session.documents import Document, checked_namespace, checked_revision, encoded_value, metered
 from lmx_core.session.prompt import aside as asides
 from lmx_core.session.prompt import refresh, run
 from lmx_core.session.prompt.aside import Aside
+from lmx_core.session.prompt.contents import Contents
 from lmx_core.session.setup.configured import Configured
 from lmx_core.session.snapshot import Info, Snapshot
 from lmx_core.session.spending import Budget

@@ -22,7 +22,7 @@ from lmx_core.providers import base as providers
 from lmx_core.providers.admission import Limits, Passage
 from lmx_core.providers.base import Provider
 from lmx_core.request import Queued, Request
-from lmx_core.session.permit import may_run
+from lmx_core.session.commands.permit import may_run
 from lmx_core.session.telling import Heard, of_model, of_session, waited
 from lmx_core.tasks import Spawn
 from lmx_core.telemetry import Telemetry
