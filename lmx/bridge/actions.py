@@ -107,10 +107,14 @@ class LineActions:
     async def resume(self, ref: str) -> None:
         await self._bridge.shown.resume(ref)
 
-    async def compact(self) -> None:
+    async def context(self) -> None:
+        await self._bridge.looked.read_context()
+
+    async def compact(self, *, look: bool = False) -> None:
         self._surface.tell(msg.Compacting(True))
+        review = self._bridge.looked.review if look else None
         try:
-            await self.session.compact(timeout_ms=FOREVER)
+            await self.session.compact(timeout_ms=FOREVER, review=review)
         except (CompactionFailed, Cancelled):
             pass  # its entry said so
         finally:

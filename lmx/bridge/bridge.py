@@ -84,6 +84,9 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.ReadProposal: lambda to, e: to.surface.work(to.menus.proposal(e.id, e.paths), "evidence"),
     fx.ReadChanges: lambda to, e: to.surface.work(to.looked.read_changes(), "/diff"),
     fx.ReadPatch: lambda to, e: to.surface.work(to.looked.read_patch(e.change), "/diff"),
+    fx.MarkPiece: lambda to, e: to.surface.work(to.looked.mark(e.id, e.kind), "/context"),
+    fx.UndoCompaction: lambda to, e: to.surface.work(to.looked.undo_compaction(), "/context"),
+    fx.AnswerSummary: lambda to, e: to.looked.answer_summary(e.text),
     fx.ListSessions: lambda to, e: to.surface.work(to.looked.list_sessions(everywhere=e.all_of_them), "/resume"),
     fx.SearchSessions: lambda to, e: to.surface.work(to.looked.search(e.query, everywhere=e.all_of_them), "/resume"),
     # what only a screen can do; another surface says so

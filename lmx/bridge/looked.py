@@ -1,6 +1,8 @@
-"""What the panels of /resume and /diff ask of the disk. Each answers with a message; a thread does the reading (GEN-4)."""
+"""What the panels of /resume, /diff and /context ask of the disk and of the session. Each answers with a message (GEN-4)."""
 
 from __future__ import annotations
+
+import asyncio
 
 from lmx import words
 from lmx.bridge.host import Host
@@ -8,11 +10,14 @@ from lmx.bridge.shown import Shown
 from lmx.bridge.surface import Surface
 from lmx.changes import Change, Changes, Patch
 from lmx.conversation import messages as msg
+from lmx.conversation.panels.context import Filled, Piece
 from lmx.conversation.panels.picker import Stored
-from lmx.sanitize import one_line
+from lmx.sanitize import one_line, visible
 from lmx.sessions import SessionInfo
 from lmx_core import run_in_thread
 from lmx_core.errors import LmxError
+
+_WHO = {"user": "you", "assistant": "lmx", "tool_result": "tool"}
 
 
 class Looked:
@@ -22,6 +27,65 @@ class Looked:
         self._host, self._shown, self._surface = host, shown, surface
         self._wanted: tuple[str, bool] | None = None
         self._searching = False
+        self._proposed: asyncio.Future[str | None] | None = None
+
+    # --- the window -----------------------------------------------------------------------------------------------------
+
+    async def read_context(self) -> None:
+        session = self._shown.live()
+        there, info = await session.contents(), await session.info()
+        position, used = there.position, info.usage["total"]
+        self._surface.tell(
+            msg.ContextRead(
+                Filled(
+                    tokens=position.tokens,
+                    window=position.window,
+                    measured=position.measured,
+                    output=position.current.get("output", 0) if position.measured else 0,
+                    system=there.system,
+                    tools=sum(there.tools.values()),
+                    pieces=tuple(
+                        Piece(
+                            id=item.id,
+                            who=_WHO.get(item.type, "note") if item.id is not None else "note",
+                            text=item.text,
+                            bytes=item.bytes,
+                            mark=item.mark,
+                        )
+                        for item in there.items
+                    ),
+                    spent=words.spent_in_session(
+                        info.requests, words.count(used.input_tokens + used.output_tokens), words.cost(info.spent_usd)
+                    ),
+                    can_undo=there.can_undo,
+                )
+            )
+        )
+
+    async def mark(self, id: str, kind: str | None) -> None:
+        await self._shown.live().mark(id, kind)
+        await self.read_context()
+
+    async def undo_compaction(self) -> None:
+        pieces = await self._shown.live().undo_compaction()
+        self._surface.tell(msg.Say(text=words.compaction_undone(pieces), tone="muted"))
+        await self.read_context()
+
+    async def review(self, summary: str) -> str | None:
+        """Shows a summary to the person and waits for their word."""
+        self._proposed = asyncio.get_running_loop().create_future()
+        self._surface.tell(msg.SummaryProposed(visible(summary)))
+        try:
+            return await self._proposed
+        finally:
+            self._proposed = None
+            self._surface.tell(msg.SummarySettled())
+
+    def answer_summary(self, text: str | None) -> None:
+        if self._proposed is not None and not self._proposed.done():
+            self._proposed.set_result(text)
+
+    # --- the work tree and the disk ----------------------------------------------------------------------------------------
 
     async def changes(self) -> Changes:
         """Raises LmxError where there is nothing to compare with."""

@@ -12,7 +12,7 @@ from lmx.commands.doctor import Doctor
 from lmx.commands.help import Help
 from lmx.commands.looks import Name, Notices, Theme, WaitingLine
 from lmx.commands.permissions import Permissions
-from lmx.commands.session import Clear, Compact, Fork, Model, New, Quit, Resume, Retry
+from lmx.commands.session import Clear, Compact, Context, Fork, Model, New, Quit, Resume, Retry
 from lmx.commands.shell import Shell
 from lmx.commands.taking import Copy, Export, Transcript
 from lmx.commands.undo import Redo, Rewind, Undo
@@ -31,6 +31,7 @@ COMMANDS: tuple[Command, ...] = (
     Fork(),
     Retry(),
     Compact(),
+    Context(),
     Clear(),
     Undo(),
     Rewind(),

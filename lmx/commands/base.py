@@ -127,8 +127,11 @@ class Actions(Protocol):
     async def resume(self, ref: str) -> None:
         """Change to a stored session by id, prefix or name. Raises LmxError; then the old one stays."""
 
-    async def compact(self) -> None:
-        """Summarise the conversation so far. Raises LmxError where there is too little of it."""
+    async def compact(self, *, look: bool = False) -> None:
+        """Summarise the conversation so far, `look`: once the person has taken the summary. Raises LmxError."""
+
+    async def context(self) -> None:
+        """Open the panel of what fills the model's window. Raises LmxError where there is no session."""
 
     async def retry(self) -> None:
         """Ask again what a provider's failure ended. Raises LmxError where there is nothing of the kind."""

@@ -69,11 +69,26 @@ class Retry(Command):
 
 class Compact(Command):
     name = "compact"
-    summary = "summarise the conversation so far now, to make room"
+    summary = "summarise the conversation so far now, to make room; look: see and change it first; undo: take the last one back"
+    hint = "[look | undo]"
     when = "idle"
 
+    def check(self, argument: str) -> str | None:
+        return None if argument in ("", "look", "undo") else words.COMPACT_USAGE
+
     async def perform(self, act: Actions, argument: str) -> None:
-        await act.compact()
+        if argument == "undo":
+            act.say(words.compaction_undone(await act.session.undo_compaction()), tone="muted")
+        else:
+            await act.compact(look=argument == "look")
+
+
+class Context(Command):
+    name = "context"
+    summary = "what fills the model's window, piece by piece; leave out, shorten or keep a piece"
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        await act.context()
 
 
 class Clear(Command):

@@ -217,6 +217,23 @@ class ReadPatch(Effect, frozen=True):
     change: Change
 
 
+class MarkPiece(Effect, frozen=True):
+    """Leave a piece of the conversation out, shorten or keep it, or (None) neither; answered by `ContextRead`."""
+
+    id: str
+    kind: str | None
+
+
+class UndoCompaction(Effect, frozen=True):
+    """Take the newest summary or clear back; answered by `ContextRead`."""
+
+
+class AnswerSummary(Effect, frozen=True):
+    """The text that is to stand for the earlier conversation; None: nothing is cut."""
+
+    text: str | None
+
+
 class ListSessions(Effect, frozen=True):
     """List the stored sessions, of every directory or of this one; answered by `SessionsListed`."""
 

@@ -10,6 +10,7 @@ import msgspec
 from lmx.changes import Change, Changes, Patch
 from lmx.conversation.draft import Draft
 from lmx.conversation.effects import Effect
+from lmx.conversation.panels.context import Filled
 from lmx.conversation.panels.first_run import Access
 from lmx.conversation.panels.picker import Stored
 from lmx.conversation.picker import Index
@@ -384,6 +385,22 @@ class PatchRead(Message, frozen=True):
 
     change: Change
     patch: Patch
+
+
+class ContextRead(Message, frozen=True):
+    """What fills the model's window."""
+
+    filled: Filled
+
+
+class SummaryProposed(Message, frozen=True):
+    """A summary waits for the person's word."""
+
+    text: str
+
+
+class SummarySettled(Message, frozen=True):
+    """It waits no longer."""
 
 
 class SessionsListed(Message, frozen=True):

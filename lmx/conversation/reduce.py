@@ -16,7 +16,7 @@ from lmx.conversation import effects as fx
 from lmx.conversation import labels, lines, menus, notices
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
-from lmx.conversation.panels import diff, first_run, history, hunks, picker, question
+from lmx.conversation.panels import context, diff, first_run, history, hunks, picker, question
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
@@ -354,6 +354,9 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.TextEdited: lambda step, m: hunks.edited(step, m.id, m.path, m.text),
     msg.ChangesRead: lambda step, m: diff.read(step, m.changes),
     msg.PatchRead: lambda step, m: diff.patch_read(step, m.change, m.patch),
+    msg.ContextRead: lambda step, m: context.read(step, m.filled),
+    msg.SummaryProposed: lambda step, m: context.propose(step, m.text),
+    msg.SummarySettled: lambda step, m: context.settled(step),
     msg.SessionsListed: lambda step, m: picker.listed(step, m.sessions, all_of_them=m.all_of_them),
     msg.SessionsFound: lambda step, m: picker.found(step, m.query, m.sessions, m.notice, all_of_them=m.all_of_them),
     msg.Painted: lambda step, m: cards.painted(step, m.call_ids),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmx.words.amounts import plural
+from lmx.words.amounts import count, plural
 
 # --- taking something out of a conversation ------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ FORK_USAGE = "/fork takes the number of the last turn to keep, such as 3, or not
 QUEUE_USAGE = "/queue takes nothing, or clear"
 QUEUE_CLEARED = "{messages} taken from the queue; Up brings them back"
 LABELLED = "this screen calls the session {name}"
-DENIED_BY_POLICY = "/{name} is not allowed here"
+HELP_MORE = "more: `lmx help` in a shell, and docs/ of the project"
 
 # --- /doctor -------------------------------------------------------------------------------------------------------------
 
@@ -138,3 +138,38 @@ def diff_more(files: int) -> str:
 
 def picker_title(sessions: int, *, everywhere: bool) -> str:
     return f"sessions of {'every' if everywhere else 'this'} directory · {plural(sessions, 'session')}"
+
+# --- /context and /compact -----------------------------------------------------------------------------------------------
+
+CONTEXT_BANDS = {
+    "system": "system prompt",
+    "tools": "tools & MCP",
+    "conversation": "conversation",
+    "output": "model output",
+    "free": "free",
+}
+CONTEXT_MARKS = {"left_out": "left out", "shortened": "shortened", "kept": "kept word for word"}
+CONTEXT_SPLIT = "split by bytes"
+CONTEXT_UNMEASURED = "not measured yet: estimated"
+CONTEXT_EMPTY = "nothing of a conversation would be sent"
+CONTEXT_KEYS = ("↑↓ pieces", "d leave out", "s shorten", "p keep", "c summarise", "Esc back")
+CONTEXT_UNDO_KEY = "u undo the summary"
+CONTEXT_NOT_MARKED = "this stands for other pieces and cannot be marked"
+CONTEXT_BUSY = "wait until the turn is over; nothing was changed"
+COMPACT_USAGE = "/compact takes nothing, look, or undo"
+SUMMARY_TITLE = "this would stand for the earlier conversation"
+SUMMARY_KEYS = ("Enter takes it", "Shift-Enter new line", "Esc cuts nothing")
+SUMMARY_EMPTY = "a summary needs some text; Esc cuts nothing"
+
+
+def context_title(tokens: int, window: int | None) -> str:
+    of = f" of {count(window)}" if window is not None else ", window not known"
+    return f"context · {count(tokens)}{of}"
+
+
+def compaction_undone(pieces: int) -> str:
+    return f"taken back: {plural(pieces, 'piece')} of the conversation {'is' if pieces == 1 else 'are'} sent again"
+
+
+def spent_in_session(requests: int, tokens: str, dollars: str) -> str:
+    return f"session {plural(requests, 'request')}, {tokens} tokens, {dollars}"

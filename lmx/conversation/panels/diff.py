@@ -87,7 +87,7 @@ class DiffPanel(Panel, frozen=True, kw_only=True):
                 frame.close(step)
             case "r":
                 step.do(fx.ReadChanges())
-            case "up" | "down" | "home" | "end":
+            case "up" | "down" | "line_start" | "line_end":  # Home and End, by what they do in a text
                 self._move(step, key, len(rows))
             case "left" | "right" if row is not None:
                 self._fold(step, row, away=key == "left")
@@ -98,7 +98,7 @@ class DiffPanel(Panel, frozen=True, kw_only=True):
                 self._fold(step, row, away=row.key not in self.folded)
 
     def _move(self, step: Step, key: str, rows: int) -> None:
-        to = {"up": self.at - 1, "down": self.at + 1, "home": 0, "end": rows - 1}[key]
+        to = {"up": self.at - 1, "down": self.at + 1, "line_start": 0, "line_end": rows - 1}[key]
         frame.change(step, replace(self, at=max(0, min(to, rows - 1))))
 
     def _fold(self, step: Step, row: Row, *, away: bool) -> None:
@@ -114,7 +114,7 @@ class DiffPanel(Panel, frozen=True, kw_only=True):
 
     def _in_patch(self, step: Step, key: str, text: str) -> None:
         most = len(self.patch.lines) - 1 if self.patch is not None else 0
-        moves = {"up": -1, "down": 1, "k": -1, "j": 1, "space": PAGE, "b": -PAGE, "home": -most, "end": most}
+        moves = {"up": -1, "down": 1, "k": -1, "j": 1, "space": PAGE, "b": -PAGE, "line_start": -most, "line_end": most}
         if key in ("tab", "escape", "left"):
             frame.change(step, replace(self, open=None, patch=None))
         elif key == "q":

@@ -46,8 +46,14 @@ class Asked:
     async def resume(self, ref: str) -> None:
         self.done.append(("resume", ref))
 
-    async def compact(self) -> None:
-        self.done.append(("compact",))
+    async def compact(self, *, look: bool = False) -> None:
+        self.done.append(("compact", "look") if look else ("compact",))
+
+    async def undo_compaction(self) -> int:
+        return 1
+
+    async def context(self) -> None:
+        self.done.append(("context",))
 
     async def retry(self):
         self.done.append(("retry",))
@@ -137,7 +143,9 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("rewind", "3", [("rewind", 3, False, False)]), ("rewind", "2 yes", [("rewind", 2, True, False)]),
         ("redo", "yes", [("redo", 1, True, False)]),
         ("cancel", "", [("cancel",)]), ("unsteer", "", [("take back",)]), ("quit", "", [("quit",)]),
-        ("compact", "", [("compact",)]), ("retry", "", [("retry",)]), ("clear", "", [("clear",)]),
+        ("compact", "", [("compact",)]), ("compact", "look", [("compact", "look")]), ("context", "", [("context",)]),
+        ("compact", "undo", [("say", "taken back: 1 piece of the conversation is sent again")]),
+        ("retry", "", [("retry",)]), ("clear", "", [("clear",)]),
         ("new", "", [("new",)]), ("resume", "amber-otter", [("resume", "amber-otter")]),
         ("model", "openai:gpt-5-mini", [("model", "openai:gpt-5-mini")]),
         ("resume", "", [("pick", False)]), ("resume", "all", [("pick", True)]),

@@ -106,10 +106,10 @@ def test_tab_at_rest_queues_nothing():
 
 def test_cmp_40_tab_takes_a_completion_before_it_queues():
     """CMP-24, CMP-40: as long as the menu has something to fill."""
-    talk = busy("/comp")
-    assert talk.composer.text == "/compact" and not waiting(talk)
+    talk = busy("/clea")
+    assert talk.composer.text == "/clear" and not waiting(talk)
     talk.tell(msg.Complete())
-    assert talk.composer.blank and waiting(talk) == ["/compact"]
+    assert talk.composer.blank and waiting(talk) == ["/clear"]
 
 
 def test_cmp_41_one_is_revised_in_its_slot():
