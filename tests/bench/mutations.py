@@ -193,6 +193,8 @@ def _test(name: str, path: Path, tree: ast.Module) -> None:
     import pytest
 
     room = name.split(".")[1]
+    for loaded in [module for module in sys.modules if module.startswith(f"lmx_core.{room}")]:
+        del sys.modules[loaded]
     here = f"tests/lmx_core/{room}"
     deselected = [f"--deselect={here}/{test}" for test in ROOMS[room].slow]
     with tempfile.TemporaryDirectory() as scratch:
@@ -202,7 +204,7 @@ def _test(name: str, path: Path, tree: ast.Module) -> None:
 
 
 def _warm() -> None:
-    """What every test loads, once, and nothing of the rooms that are broken."""
+    """What every test loads, once."""
     import hypothesis.strategies
     import pytest_asyncio
     import tree_sitter
@@ -212,9 +214,6 @@ def _warm() -> None:
     import lmx_core.session.handle  # noqa: F401 - loaded for the processes that are made from this one
 
     assert hypothesis and pytest_asyncio and tree_sitter and tree_sitter_bash
-    rooms = tuple(f"lmx_core.{name}" for name in ROOMS)
-    for loaded in [module for module in sys.modules if module.startswith(rooms)]:
-        del sys.modules[loaded]
 
 
 def main() -> int:

@@ -83,6 +83,7 @@ def test_what_commands_see_anyway_is_no_secret_and_what_is_withheld_is():
     scrub = Scrub(allow=["C_*"])
     assert Secrets.withheld(environ, scrub.withholds).names == ("B_TOKEN",)
     assert Secrets.withheld(environ, Inherit().withholds).names == ()
+    assert not Secrets({}).detect and not Secrets.withheld(environ, scrub.withholds).detect
     assert Secrets.withheld(environ, Inherit().withholds, also={"D": "d0-value-of"}).names == ("D",)
 
 

@@ -1,6 +1,6 @@
 """What masking costs: a megabyte of output in one piece, and as a stream, with and without secrets.
 
-    python tests/bench/secrets.py
+    python tests/bench/masking.py
 
 The text is the engine's own source, which holds none of the values; each figure is the best of five.
 """
