@@ -61,18 +61,22 @@ def test_cmp_11_cmp_43_kill_9_takes_neither_the_draft_nor_the_queue(environ: dic
 
 
 EDITOR = """
-import signal, sys, termios, time
+import os, signal, sys, termios, time
+signal.signal(signal.SIGINT, lambda *_: print("INTERRUPTED", flush=True))
 attributes = termios.tcgetattr(0)
 print("EDITOR", bool(attributes[3] & termios.ECHO), bool(attributes[3] & termios.ICANON), flush=True)
-signal.signal(signal.SIGINT, lambda *_: print("INTERRUPTED", flush=True))
 words = input("> ")
+os.killpg(0, signal.SIGTSTP)
+print("STILL", flush=True)
+words += input("> ")
 with open(sys.argv[1], "a") as file:
     file.write(" " + words)
 """
 
 
 def test_cmp_36_trm_7_the_editor_has_the_terminal_and_gives_it_back(environ: dict[str, str], tmp_path: Path):
-    """CMP-36, TRM-7: the terminal is as the shell had it, Ctrl-C is the editor's, and what is typed after it is lmx's."""
+    """CMP-36, TRM-7: the terminal is as the shell had it, Ctrl-C is the editor's, Ctrl-Z
+    stops lmx only where a shell could continue it, and what is typed after it is lmx's."""
     (tmp_path / "edit.py").write_text(EDITOR)
     environ |= {"EDITOR": f"'{sys.executable}' {tmp_path / 'edit.py'}"}
     with MockLLM({"turns": [{"text": "Read it."}]}, workspace=str(tmp_path)) as model:
@@ -82,7 +86,8 @@ def test_cmp_36_trm_7_the_editor_has_the_terminal_and_gives_it_back(environ: dic
             screen.until("ask, or /").send("half").until("│ half").send("\x07")
             screen.until("EDITOR True True")
             assert screen.modes_left_on() == set() and screen.attributes() == screen.before
-            screen.send("\x03").until("INTERRUPTED").send("a thought\n")
+            screen.send("\x03").until("INTERRUPTED").send("a thou\n")
+            screen.until("STILL").send("ght\n")
             screen.until("│ half a thought").send("!").until("│ half a thought!")
             assert {b"1049", b"2004"} <= screen.modes_left_on()
             screen.send("\r").until("Read it.")

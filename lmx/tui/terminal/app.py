@@ -7,8 +7,6 @@ an upgrade of Textual fails there and not on somebody's screen.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -98,9 +96,6 @@ class TerminalApp(App[int]):
     def action_suspend_process(self) -> None:
         """Ctrl-Z (TRM-6): gives the terminal back, stops our process group, and goes on when it is continued."""
         terminal = self.terminal
-        if self.lent:
-            os.kill(os.getpid(), signal.SIGSTOP)  # the program that has the terminal was stopped by the same key
-            return
         if terminal is None or not terminal.entered:
             return
         self.app_suspend_signal.publish(self)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ async def lend(app: TerminalApp, argv: Sequence[str], env: Mapping[str, str] | N
     if terminal is None or not terminal.entered:
         raise NoTerminal("the terminal is not the screen's to give away")
     app.lent = True
+    # The kernel's own: it stops us together with the program, and neither where no shell could continue them.
+    stopped = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     app.app_suspend_signal.publish(app)
     terminal.stop_application_mode()
     process = None
@@ -43,6 +46,7 @@ async def lend(app: TerminalApp, argv: Sequence[str], env: Mapping[str, str] | N
         return await process.wait()
     finally:
         app.lent = False
+        signal.signal(signal.SIGTSTP, stopped or signal.SIG_DFL)
         if process is not None and process.returncode is None:  # lmx is told to end
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()

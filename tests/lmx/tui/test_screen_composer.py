@@ -104,5 +104,5 @@ async def test_f1_lists_what_there_is(tmp_path):
     async with screen(FakeHost(tmp_path), (120, 60)) as shown:
         await shown.type("half")
         await shown.pilot.press("f1")
-        await shown.until("the commands and keys")
+        await shown.until("the line editing of a shell")
         assert shown.draft == "half"
