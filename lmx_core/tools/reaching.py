@@ -6,6 +6,7 @@ the background has no call any more: what is not listed is refused to it.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lmx_core.calls import ToolContext
@@ -21,6 +22,9 @@ CONNECTION = "network"
 """What the question is about, in place of the tool's name: its arguments are `host` and `port`."""
 
 
+MOST_QUESTIONS = 20
+"""Of one command. Who is asked again and again stops reading."""
+
 _OVER = "it needs approval, and a command in the background cannot ask"
 
 
@@ -29,6 +33,8 @@ class Reaching:
 
     def __init__(self, context: ToolContext):
         self._context, self._open = context, True
+        self._turn = asyncio.Lock()
+        self._questions = 0
 
     def close(self) -> None:
         self._open = False
@@ -49,7 +55,12 @@ class Reaching:
         try:
             verdict = await ask(destination.host, destination.port, listed=destination.listed, context=context)
             if isinstance(verdict, Pending):
-                verdict = await self._answered(destination, verdict) if self._open else Deny(_OVER)
+                async with (
+                    self._turn
+                ):  # a call asks one thing at a time, and the answer before may be one to this as well
+                    verdict = await ask(destination.host, destination.port, listed=destination.listed, context=context)
+                    if isinstance(verdict, Pending):
+                        verdict = await self._answered(destination, verdict)
         except LmxError as error:
             return f"is not reached from here: {error}"
         if verdict is None:
@@ -61,6 +72,11 @@ class Reaching:
     async def _answered(self, destination: Destination, pending: Pending) -> Any:
         if self._context.park is None:
             return Deny("it needs approval, and nobody can be asked here")
+        if not self._open:
+            return Deny(_OVER)
+        if self._questions >= MOST_QUESTIONS:
+            return Deny(f"the command has asked about {MOST_QUESTIONS} hosts before it; list what it needs")
+        self._questions += 1
         where = {"host": destination.host, "port": destination.port}
         details = {**pending.details, UNDERWAY: True, "name": CONNECTION, "arguments": where}
         return await self._context.park(self._context.call_id, "approval", details)

@@ -18,6 +18,7 @@ from lmx_core.environment.sandbox.network.proxy import Connector
 from lmx_core.extensions import Permissions
 from lmx_core.permissions import read_rules
 from lmx_core.providers.scripted import complete, tool_calls
+from lmx_core.tools import reaching
 
 pytestmark = [confined, pytest.mark.asyncio]
 CURL = "curl -sS -m 20 http://a.example/"
@@ -126,6 +127,30 @@ async def test_two_hosts_are_asked_about_one_after_the_other(tmp_path: Path) -> 
             await w.session.resolve_tool("c", Allow())
         assert (await output(w)).count("the-page") == 2
     assert sorted(outside.asked) == ["a.example", "b.example"]
+
+
+async def test_an_answer_to_one_may_be_an_answer_to_the_next(tmp_path: Path) -> None:
+    """A rule that is remembered while two hosts wait opens the second without a question."""
+    from lmx_core.permissions import Handle, Remembered
+
+    made = Permissions(handle=Handle("full_auto", store=Remembered(None, tmp_path)))
+    command = "curl -sS -m 20 http://x.a.example/ & curl -sS -m 20 http://y.a.example/ & wait"
+    async with running(tmp_path, command, gate=made) as (w, _):
+        await w.until(lambda: w.of("approval"))
+        made.handle.remember("Network(domain:*.a.example)", scope="session")
+        await w.session.resolve_tool("c", Allow())
+        assert (await output(w)).count("the-page") == 2
+        assert len([entry for entry in w.of("approval") if entry["status"] == "pending"]) == 1
+
+
+async def test_a_command_asks_only_so_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reaching, "MOST_QUESTIONS", 1)
+    async with running(tmp_path, f"{CURL}; curl -sS http://b.example/", gate=gate()) as (w, outside):
+        await w.until(lambda: w.of("approval"))
+        await w.session.resolve_tool("c", Allow())
+        said = await output(w)
+    assert "the-page" in said and "the command has asked about 1 hosts before it" in said
+    assert outside.asked == ["a.example"]
 
 
 async def test_without_a_gate_the_list_decides(tmp_path: Path) -> None:

@@ -16,13 +16,15 @@ from lmx_core.clock import Clock, Deadline, Handle, steady_ms
 from lmx_core.environment.base import Destination, Reach
 
 MOST_NOTED = 8
+MOST_HOSTS = 500
+"""More than any honest command wants; a loop over names that it makes up ends here."""
 
 
 class Held:
     """A clock whose timers can be held: while a person is asked, the command's time limit does not run (DI-4)."""
 
     def __init__(self, clock: Clock):
-        self._clock, self._held = clock, False
+        self._clock, self._held = clock, 0
         self._timers: list[Deadline] = []
 
     def now_ms(self) -> int:
@@ -34,17 +36,17 @@ class Held:
     def call_later(self, ms: float, callback: Callable[[], Any]) -> Handle:
         timer = Deadline(self._clock, ms, callback)
         self._timers.append(timer)
-        if self._held:
+        for _ in range(self._held):
             timer.pause()
         return timer
 
     def hold(self) -> None:
-        self._held = True
+        self._held += 1
         for timer in self._timers:
             timer.pause()
 
     def go_on(self) -> None:
-        self._held = False
+        self._held -= 1
         for timer in self._timers:
             timer.resume()
 
@@ -56,14 +58,16 @@ class Command:
         self.token = secrets.token_hex(8)
         self.connections: set[asyncio.Task[object]] = set()
         self._reach, self._clock = reach, clock
-        self._turn = asyncio.Lock()
+        self._turns: dict[tuple[str, int], asyncio.Lock] = {}
         self._decided: dict[tuple[str, int], Refusal | None] = {}
         self._refused: dict[str, str] = {}
 
     async def judge(self, destination: Destination) -> Refusal | None:
-        """Whether this command may go there; asked once, whatever the answer, and one question after another."""
+        """Whether this command may go there; asked once, whatever the answer. It waits for no question about another host."""
         where = (destination.host, destination.port)
-        async with self._turn:
+        if where not in self._turns and len(self._turns) >= MOST_HOSTS:
+            return Refusal(f"is not reached from here: the command has tried {MOST_HOSTS} hosts before it")
+        async with self._turns.setdefault(where, asyncio.Lock()):
             if where not in self._decided:
                 self._decided[where] = await self._asked(destination)
             return self._decided[where]

@@ -25,6 +25,7 @@ from support.raw_server import read_request, response
 from lmx_core import LocalEnvironment, ManualClock, Sandbox
 from lmx_core.addresses import Refusal
 from lmx_core.environment.base import Destination, Exit, TimedOut, asking
+from lmx_core.environment.sandbox.network import command
 from lmx_core.environment.sandbox.network.proxy import Connector
 
 pytestmark = [confined, pytest.mark.asyncio]
@@ -470,6 +471,40 @@ async def test_who_is_asked_opens_a_host_for_this_command_and_once(ground: Groun
         assert sorted(asked.host for asked in person.asked) == ["a.example", "b.example"]
         said, _ = await ground.run(sandbox, f"{CURL} http://a.example/")
         assert "does not list it" in said
+
+
+async def test_a_listed_host_waits_for_no_question(ground: Ground) -> None:
+    """What a program fetches beside must not time out while a person reads."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def slow(destination: Destination) -> Refusal | None:
+        if not destination.listed:
+            asked.set()
+            await answer.wait()
+        return None
+
+    outside, web = Outside(), Web()
+    async with served(web) as outside.ports[80], asyncio.TaskGroup() as group:
+        sandbox = asking(listing(ground, outside), slow)
+        later = f"until [ -e go ]; do sleep 0.02; done; {CURL} http://listed.example/ > got; touch over"
+        both = f"{CURL} http://a.example/ & {later}; wait"
+        running = group.create_task(ground.run(sandbox, both, timeout_ms=30_000))
+        await asked.wait()
+        (ground.work / "go").touch()
+        while not (ground.work / "over").exists():
+            await asyncio.sleep(0.01)
+        assert (ground.work / "got").read_text() == "the-page\n"
+        answer.set()
+        said, _ = await running
+    assert said == "the-page\n"
+
+
+async def test_a_command_that_makes_up_names_is_cut_short(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "MOST_HOSTS", 3)
+    person = Person(Refusal("is not reached from here: no"))
+    ask = f"for i in 1 2 3 4 5; do {CURL} http://a$i.example/; done"
+    said, _ = await ground.run(asking(listing(ground, Outside(), []), person), ask)
+    assert len(person.asked) == 3 and said.count("lmx: ") == 5 and "the command has tried 3 hosts" in said
 
 
 async def test_a_refusal_stands_for_the_command_and_opens_nothing(ground: Ground) -> None:
