@@ -58,7 +58,6 @@ class FirstRun(Panel, frozen=True, kw_only=True):
     busy: bool = False
 
     rank = base.FIRST_RUN
-    of_session = False
 
     def __repr__(self) -> str:
         return f"FirstRun(row={self.row}, asking={self.asking})"  # no key is ever told

@@ -87,8 +87,8 @@ def test_fir_2_a_key_is_told_nowhere():
         talk.press("enter")
     assert KEY not in repr(talk.effects) and not talk.panel.key_draft.text
     assert talk.used[0][2] == KEY
-    talk = First().press("1", KEY, "escape", "1")
-    assert not talk.panel.key_draft.text
+    talk = First().press("1", KEY, "escape")
+    assert not talk.panel.key_draft.text and talk.panel.row == 0 and not talk.panel.asking
 
 
 @pytest.mark.parametrize("typed", ("", "  ", "two words", "schlüssel", "a\x07b"))

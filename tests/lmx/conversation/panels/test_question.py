@@ -334,3 +334,10 @@ def test_qst_2_numbers_of_a_ranking_are_unique(_, moves):
     for place, number in moves:
         state = about.ranked(asked, state, str(place + 1), number)
         assert len(set(state.ranks.values())) == len(state.ranks) and state.ranks[str(place + 1)] == number
+
+
+def test_qst_2_a_number_that_is_taken_changes_places():
+    """QST-2: whoever had it gets the other's, so that a full ranking stays full."""
+    asked = about.read({"questions": [RANKING]})[0]
+    state = about.Given(ranks={"1": 1, "2": 2, "3": 3})
+    assert about.ranked(asked, state, "3", 1).ranks == {"1": 3, "2": 2, "3": 1}
