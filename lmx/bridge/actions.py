@@ -73,6 +73,12 @@ class LineActions:
     def read(self, text: str) -> None:
         self._surface.tell(msg.Wanted(fx.Read(text)))
 
+    def find(self, text: str) -> None:
+        self._surface.tell(msg.FindAsked(text))
+
+    def mouse(self, on: bool | None) -> None:
+        self._surface.tell(msg.Wanted(fx.Mouse(on)))
+
     def terminal(self) -> None:
         self._surface.tell(msg.Wanted(fx.TellTerminal()))
 

@@ -92,6 +92,8 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     # what only a screen can do; another surface says so
     fx.Copy: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="copy"))),
     fx.Read: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="transcript"))),
+    fx.Find: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="find"))),
+    fx.Mouse: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="mouse"))),
     fx.TellTerminal: lambda to, e: None,
     fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lmx.search import Results
     from lmx.sessions import SessionInfo
     from lmx_core import Entry, Session
+    from lmx_core.extensions import Verify
     from lmx_core.permissions import Handle, Rules
 
 
@@ -94,6 +95,10 @@ class Host(Protocol):
 
     async def models(self) -> list[str]:
         """Model specs to offer in the menu, best first; may ask providers, so it is never awaited on the key path."""
+
+    @property
+    def verify(self) -> Verify | None:
+        """The check after edits; None where it is switched off for this start."""
 
     async def providers(self) -> list[tuple[str, str]]:
         """(name, whether it can be asked) of every provider that may be chosen."""

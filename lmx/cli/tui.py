@@ -35,6 +35,7 @@ from lmx_core.transcript import fork as transcript
 if TYPE_CHECKING:
     from lmx.conversation.panels.first_run import Access
     from lmx.search import Results
+    from lmx_core.extensions import Verify
 
 T = TypeVar("T")
 
@@ -129,6 +130,10 @@ class ScreenHost:
     async def sessions(self, everywhere: bool = False) -> list[SessionInfo]:
         where = None if everywhere else self.cwd
         return await self._told(sessions.listed(self._factory.settings.sessions_dir, cwd=where))
+
+    @property
+    def verify(self) -> Verify | None:
+        return self._factory.verify
 
     async def providers(self) -> list[tuple[str, str]]:
         """The providers of the table, those that a key opens or that need none, and any other with a key."""

@@ -10,13 +10,13 @@ from lmx.commands.base import Actions, Command
 from lmx.commands.configured import Effort, Provider, Tools
 from lmx.commands.doctor import Doctor
 from lmx.commands.help import Help
-from lmx.commands.looks import Name, Notices, Theme, WaitingLine
+from lmx.commands.looks import Find, Mouse, Name, Notices, Theme, WaitingLine
 from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Context, Fork, Model, New, Quit, Resume, Retry
 from lmx.commands.shell import Shell
 from lmx.commands.taking import Copy, Export, Transcript
 from lmx.commands.undo import Redo, Rewind, Undo
-from lmx.commands.workspace import Diff, Init, Refresh
+from lmx.commands.workspace import Diff, Init, Refresh, Verify
 from lmx_core.errors import ConfigError
 
 __all__ = ["COMMANDS", "Actions", "Command", "with_own"]
@@ -44,13 +44,16 @@ COMMANDS: tuple[Command, ...] = (
     CancelQuestion(),
     Permissions(),
     Tools(),
+    Verify(),
     Diff(),
     Copy(),
     Export(),
     Transcript(),
+    Find(),
     Init(),
     Refresh(),
     WaitingLine(),
+    Mouse(),
     Notices(),
     Theme(),
     Name(),

@@ -15,6 +15,7 @@ from lmx_core.permissions import Handle, Rules
 if TYPE_CHECKING:
     from lmx.changes import Changes
     from lmx_core import Session
+    from lmx_core.extensions import Verify
 
 
 class Permission(Protocol):
@@ -46,6 +47,10 @@ class Place(Protocol):
     @property
     def state(self) -> Path | None:
         """Where lmx keeps its own files; None where nothing is kept on disk."""
+
+    @property
+    def verify(self) -> Verify | None:
+        """The check after edits; None where it is switched off for this start."""
 
     async def providers(self) -> list[tuple[str, str]]:
         """(name, whether it can be asked) of every provider that may be chosen."""
@@ -108,6 +113,12 @@ class Actions(Protocol):
 
     def notices(self) -> None:
         """Say every notice of the sitting again (LAY-7)."""
+
+    def find(self, text: str) -> None:
+        """Look for a text in the transcript that is shown."""
+
+    def mouse(self, on: bool | None) -> None:
+        """Take the mouse, or give it to the terminal; None says who has it."""
 
     def terminal(self) -> None:
         """Say what the surface knows of its terminal."""

@@ -1,4 +1,4 @@
-"""Commands about this screen and what waits in it: /name, /theme, /notices, /queue (tui.md 4)."""
+"""Commands about this screen and what waits in it: /name, /theme, /notices, /find, /mouse, /queue (tui.md 4)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,31 @@ class Notices(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         act.notices()
+
+
+class Find(Command):
+    name = "find"
+    summary = "look for a text in the transcript; n and N go on, Esc ends"
+    hint = "TEXT"
+
+    def check(self, argument: str) -> str | None:
+        return None if argument else words.FIND_USAGE
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.find(argument)
+
+
+class Mouse(Command):
+    name = "mouse"
+    summary = "give the mouse to the terminal, or take it back"
+    hint = "[on | off]"
+    when = "always"
+
+    def check(self, argument: str) -> str | None:
+        return None if argument in ("", "on", "off") else words.MOUSE_USAGE
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        act.mouse(argument == "on" if argument else None)
 
 
 class WaitingLine(Command):

@@ -1,4 +1,4 @@
-"""Commands about the files around a conversation: /init, /refresh, /diff (tui.md 4)."""
+"""Commands about the files around a conversation: /init, /refresh, /verify, /diff (tui.md 4)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from lmx import words
 from lmx.changes import Change
 from lmx.commands.base import Actions, Command
 from lmx.sanitize import one_line
+from lmx_core.errors import LmxError
 
 
 class Init(Command):
@@ -25,6 +26,28 @@ class Refresh(Command):
     async def perform(self, act: Actions, argument: str) -> None:
         changed = await act.refresh()
         act.say(words.refreshed(changed))
+
+
+class Verify(Command):
+    name = "verify"
+    summary = "show the check after edits and what came of it, or switch it on or off for this session"
+    hint = "[on | off]"
+
+    def check(self, argument: str) -> str | None:
+        return None if argument in ("", "on", "off") else words.VERIFY_USAGE
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        verify, session = act.host.verify, act.session
+        if verify is None:
+            raise LmxError(words.VERIFY_NONE)
+        if argument:
+            await verify.switch(session, argument == "on")
+        status, last = await verify.status(session), ""
+        if status.last is not None:
+            one = status.last
+            command, reason = one_line(one.command, "evidence"), one_line(one.reason)
+            last = words.verify_last(command, one.status, one.duration_ms / 1_000, status.current, reason)
+        act.say(words.verify_told(status.enabled, one_line(status.command or "", "evidence"), last))
 
 
 class Diff(Command):

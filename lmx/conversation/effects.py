@@ -266,5 +266,19 @@ class Read(Effect, frozen=True):
     text: str
 
 
+class Find(Effect, frozen=True, kw_only=True):
+    """Go to the next place in the transcript where this stands, `anew`: from what is in sight; answered by `FoundText`."""
+
+    text: str
+    back: bool
+    anew: bool = False
+
+
+class Mouse(Effect, frozen=True):
+    """Take the mouse, give it to the terminal, or (None) only say who has it."""
+
+    on: bool | None
+
+
 class TellTerminal(Effect, frozen=True):
     """Say, as a row, what is known of the terminal."""

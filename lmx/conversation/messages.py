@@ -387,6 +387,18 @@ class PatchRead(Message, frozen=True):
     patch: Patch
 
 
+class FindAsked(Message, frozen=True):
+    """/find."""
+
+    text: str
+
+
+class FoundText(Message, frozen=True):
+    """What came of a step to the next place: here, wrapped (round an end), nowhere."""
+
+    outcome: str
+
+
 class ContextRead(Message, frozen=True):
     """What fills the model's window."""
 

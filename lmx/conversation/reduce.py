@@ -16,7 +16,7 @@ from lmx.conversation import effects as fx
 from lmx.conversation import labels, lines, menus, notices
 from lmx.conversation import messages as msg
 from lmx.conversation.blocks import Block
-from lmx.conversation.panels import context, diff, first_run, history, hunks, picker, question
+from lmx.conversation.panels import context, diff, find, first_run, history, hunks, picker, question
 from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
@@ -354,6 +354,8 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.TextEdited: lambda step, m: hunks.edited(step, m.id, m.path, m.text),
     msg.ChangesRead: lambda step, m: diff.read(step, m.changes),
     msg.PatchRead: lambda step, m: diff.patch_read(step, m.change, m.patch),
+    msg.FindAsked: lambda step, m: find.begin(step, m.text),
+    msg.FoundText: lambda step, m: find.stepped(step, m.outcome),
     msg.ContextRead: lambda step, m: context.read(step, m.filled),
     msg.SummaryProposed: lambda step, m: context.propose(step, m.text),
     msg.SummarySettled: lambda step, m: context.settled(step),

@@ -52,6 +52,18 @@ def _pager() -> list[str]:
     return argv
 
 
+def find(app: LmxApp, text: str, *, back: bool, anew: bool) -> None:
+    """Marks the next place in the transcript where a text stands, and says what came of it."""
+    app.tell(msg.FoundText(app.main.transcript.find(text, back=back, anew=anew)))
+
+
+def mouse(app: LmxApp, on: bool | None) -> None:
+    """Takes the mouse or gives it to the terminal, at once and after each suspension."""
+    terminal = app.terminal
+    has_it = terminal.take_mouse(on) if terminal is not None else False
+    app.tell(msg.Say(text=words.MOUSE_ON if has_it else words.MOUSE_OFF, tone="muted"))
+
+
 def tell_terminal(app: LmxApp) -> None:
     """A row with what a report about the screen needs: what was said by the environment, and what was found."""
     env, look = os.environ, app.look

@@ -139,6 +139,7 @@ def diff_more(files: int) -> str:
 def picker_title(sessions: int, *, everywhere: bool) -> str:
     return f"sessions of {'every' if everywhere else 'this'} directory · {plural(sessions, 'session')}"
 
+
 # --- /context and /compact -----------------------------------------------------------------------------------------------
 
 CONTEXT_BANDS = {
@@ -173,3 +174,35 @@ def compaction_undone(pieces: int) -> str:
 
 def spent_in_session(requests: int, tokens: str, dollars: str) -> str:
     return f"session {plural(requests, 'request')}, {tokens} tokens, {dollars}"
+
+
+# --- /find, /mouse, /verify ----------------------------------------------------------------------------------------------
+
+FIND_USAGE = "/find takes the text to look for, such as /find parser"
+FIND_TITLE = "find in the transcript"
+FIND_KEYS = ("n next", "N previous", "Esc ends, the place stays")
+FIND_OUTCOMES = {
+    "here": "it is marked above",
+    "wrapped": "round the end; it is marked above",
+    "nowhere": "the transcript does not hold that",
+}
+MOUSE_USAGE = "/mouse takes nothing, on, or off"
+MOUSE_ON = "lmx takes the mouse: the wheel scrolls, a drag selects and copies; /mouse off gives it to the terminal"
+MOUSE_OFF = "the terminal has the mouse; /mouse on takes it back"
+VERIFY_USAGE = "/verify takes nothing, on, or off"
+VERIFY_NONE = (
+    "the check after edits is switched off for this start: `verify` in the configuration, or `disabled_extensions`"
+)
+VERIFY_NO_COMMAND = "no command is known to check this project; `verify.command` in the configuration names one"
+
+
+def verify_told(enabled: bool, command: str | None, last: str) -> str:
+    """Whether the check after edits runs, which it is, and what came of the last one."""
+    now = "on" if enabled else "off"
+    what = f": {command}" if command else ""
+    return f"the check after edits is {now}{what}" + (f"\n{last}" if last else "\nit has not run in this session yet")
+
+
+def verify_last(command: str, status: str, seconds: float, current: bool | None, reason: str) -> str:
+    files = {True: "; the files are as it left them", False: "; files have changed since", None: ""}[current]
+    return f"last: {command} {status.replace('_', ' ')} ({seconds:.1f} s){files}" + (f"; {reason}" if reason else "")

@@ -93,6 +93,8 @@ class FakeHost:
     async def models(self) -> list[str]:
         return ["scripted:mock-model", "scripted:other"]
 
+    verify: Any = None
+
     async def providers(self) -> list[tuple[str, str]]:
         return [("scripted", "no key needed"), ("other", "no key: set OTHER_API_KEY")]
 

@@ -102,6 +102,14 @@ class TerminalDriver(Driver):
         if self.app.listening:
             self.listen()
 
+    def take_mouse(self, on: bool | None) -> bool:
+        """Has the terminal report the mouse, or keep it to itself; None changes nothing. Returns whether it is reported."""
+        if on is not None and on != self._mouse:
+            self._mouse = on
+            if self._output is not None:
+                self._output.write(restore.MOUSE_ON if on else restore.MOUSE_OFF)
+        return self._mouse
+
     def listen(self) -> None:
         """Reads the keys, first those that were typed while the look was asked for. Until then the terminal keeps them."""
         if self._tty is None or self._output is None:

@@ -21,6 +21,7 @@ _MODES_OFF = (
     "\x1b[?7h"  # line wrap
     "\x1b[0m"
 )
+MOUSE_ON, MOUSE_OFF = "\x1b[?1002h\x1b[?1006h", "\x1b[?1002l\x1b[?1006l"
 KITTY_PUSH = "\x1b[>1u"
 KITTY_POP = "\x1b[<u"
 POINTER_RESET = "\x1b]22;\x1b\\"
@@ -54,7 +55,7 @@ def enter(*, mouse: bool, kitty: bool, query: bool) -> str:
         (
             f"\x1b7{_MODES_OFF}\x1b8",
             "\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l",
-            "\x1b[?1002h\x1b[?1006h" if mouse else "",
+            MOUSE_ON if mouse else "",
             "\x1b[?1004h\x1b[?2004h",
             KITTY_PUSH if kitty else "",
             "\x1b[?2026$p" if query else "",

@@ -195,6 +195,13 @@ class Flow:
     def to_bottom(self) -> None:
         self.following, self._held = True, None
 
+    def show(self, number: int, piece: int, at: int) -> None:
+        """Has a character of a piece in sight, a third of the way down."""
+        place = self._row_with(Place(number, piece, 0), at)
+        above = self._backward(place, self.height // 3)
+        self.following, self._held, self._top = False, None, above[0] if above else place
+        self.rows()
+
     # Pieces
 
     def pieces(self, number: int) -> list[Piece]:

@@ -19,6 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from lmx.conversation.blocks import Block
+from lmx.tui.view.finding import find
 from lmx.tui.view.flow import Flow, Place
 from lmx.tui.view.pieces import Piece
 from lmx.tui.view.selection import Selection, mark_at, selected_columns, selected_text
@@ -79,6 +80,7 @@ class TranscriptView(Widget):
         self._drag_row = 0
         self._drag_column = 0
         self._drag_timer: asyncio.TimerHandle | None = None
+        self._last_found: tuple[int, int, int] | None = None
 
     # Blocks
 
@@ -149,6 +151,26 @@ class TranscriptView(Widget):
     def to_bottom(self) -> None:
         self.flow.to_bottom()
         self._changed(now=True)
+
+    # Finding
+
+    def find(self, text: str, *, back: bool, anew: bool) -> str:
+        """Marks the next place of it and says `here`, `wrapped` (round an end) or `nowhere`. `anew`: from what is in sight."""
+        rows = self._visible()
+        if not rows:
+            return "nowhere"
+        origin = (rows[-1].block, rows[-1].piece + 1, 0) if anew else self._last_found or (0, -1, 0)
+        found = find(self.flow, text, origin, back=back)
+        if found is None:
+            self.clear_selection()
+            return "nowhere"
+        self._last_found = found[:3]
+        anchor, head = found.marks(self.flow)
+        self._selection = Selection(anchor)
+        self._selection.head = head
+        self.flow.show(*found[:3])
+        self._changed(now=True)
+        return "wrapped" if found.wrapped else "here"
 
     # Selecting
 

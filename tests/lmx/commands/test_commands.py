@@ -70,6 +70,12 @@ class Asked:
     async def refresh(self) -> int:
         return 2
 
+    def find(self, text: str) -> None:
+        self.done.append(("find", text))
+
+    def mouse(self, on: bool | None) -> None:
+        self.done.append(("mouse", on))
+
     def prompt(self, text: str) -> None:
         self.done.append(("prompt", text))
 
@@ -154,6 +160,8 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("theme", "light", [("theme", "light")]),
         ("notices", "", [("notices",)]),
         ("queue", "", [("queue", False)]), ("queue", "clear", [("queue", True)]),
+        ("find", "a b", [("find", "a b")]),
+        ("mouse", "", [("mouse", None)]), ("mouse", "on", [("mouse", True)]), ("mouse", "off", [("mouse", False)]),
         ("refresh", "", [("say", "2 attached files read again")]),
     ),
 )  # fmt: skip
