@@ -269,6 +269,14 @@ KEYS = (
         "bindings of keys on the screen, over the shipped ones: ctrl, alt, shift and a key, joined by -",
         '{ "ctrl-j" = "submit", "alt-x" = "external_editor" }',
     ),
+    Key(
+        "paste_burst",
+        '"auto" or "off"',
+        lambda value: value in ("auto", "off"),
+        "auto",
+        "take what comes too fast to be typed for a paste, in a terminal that marks none",
+        '"off"',
+    ),
     Key("scrub_credentials", "true or false", _flag, "true", "hide credentials from commands", "true"),
     Key(
         "credential_allowlist",

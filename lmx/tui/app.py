@@ -237,6 +237,10 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         except LmxError as error:
             self.flash(str(error))
 
+    def takes_bursts(self) -> bool:
+        """A terminal that has marked one paste marks them all."""
+        return self.terminal is not None and self.host.paste_bursts and not self.terminal.marks_pastes
+
     def copied(self, text: str) -> None:
         self.work(self.copy(text), "copy")
 

@@ -61,6 +61,8 @@ class TerminalDriver(Driver):
         self.filter = InputFilter()
         self.synchronized = False
         self.titled = False
+        self.marks_pastes = False
+        """Bracketed pastes have come: what is typed was typed (CMP-18)."""
         self._pointed = False
         self._environ = dict(os.environ)
         self._tty: Tty | None = None
@@ -250,6 +252,7 @@ class TerminalDriver(Driver):
         if isinstance(event, Key):
             return textual_events.Key(event.key, event.character)
         if isinstance(event, PasteEvent):
+            self.marks_pastes = True
             return Paste(event.text, event.removed, event.size)
         if isinstance(event, Mouse):
             return self._mouse_message(event)

@@ -22,6 +22,7 @@ from lmx.tui import keymap
 from lmx.tui.view.theme import Theme
 from lmx.tui.view.width import cells, cut
 from lmx.tui.widgets.buffer import Buffer
+from lmx.tui.widgets.burst import Burst
 from lmx.tui.widgets.wrapping import VisualRow, row_of, rows
 
 
@@ -32,6 +33,9 @@ class Orders(Protocol):
 
     def action_of(self, key: str) -> str:
         """What a key is bound to; empty where it is bound to nothing."""
+
+    def takes_bursts(self) -> bool:
+        """Whether characters that come too fast to be typed are a paste."""
 
     def copied(self, text: str) -> None:
         """This was cut or selected, and is to be on the clipboard."""
@@ -55,6 +59,7 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         self._goal: int | None = None
         self._top = 0
         self._dragging = False
+        self._burst = Burst()
         self._rows: list[VisualRow] = []
         self._rows_for: tuple[str, tuple[str, ...], int] | None = None
 
@@ -91,8 +96,11 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         event.stop()
         event.prevent_default()
         action = self._orders.action_of(event.key)
-        if not action:
+        if action in ("submit", "complete") and self._in_a_burst(event):
+            self._insert("\n" if action == "submit" else "\t")
+        elif not action:
             if text := keymap.types(event.character):
+                self._burst.typed(event.time)
                 self._insert(drafts.plain(text))
         elif action in keymap.EDITING:
             getattr(self._buffer, action)()
@@ -123,6 +131,15 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         if event.text:
             self._buffer.paste(drafts.plain(event.text))
             self._edited()
+
+    def _in_a_burst(self, event: events.Key) -> bool:
+        """Enter and Tab are text in what a terminal pastes without saying so; a command's line is none of that (CMP-18)."""
+        text = self._buffer.text
+        command = text.startswith("/") and "\n" not in text
+        if command or not self._orders.takes_bursts() or not self._burst.holds(event.time):
+            return False
+        self._burst.newline(event.time)
+        return True
 
     def _insert(self, text: str) -> None:
         if text:
