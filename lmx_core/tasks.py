@@ -57,6 +57,22 @@ async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
     return await done
 
 
+async def together(*coros: Coroutine[Any, Any, Any]) -> None:
+    """Runs them side by side until all have ended. One that fails ends the others, and raises an ExceptionGroup."""
+    async with asyncio.TaskGroup() as group:
+        for coro in coros:
+            group.create_task(coro)
+
+
+async def beside(coro: Coroutine[Any, Any, T], side: Coroutine[Any, Any, Any]) -> T:
+    """What `coro` returns, with `side` run beside it for as long as that takes. A failure of either ends both."""
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(side)
+        result = await coro
+        running.cancel()
+    return result
+
+
 async def run_apart(coro: Coroutine[Any, Any, T], *, name: str, grace_ms: float, abandoned: Callable[[], None]) -> T:
     """Awaits somebody else's coroutine in a task of its own, so that it can be given up.
 

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from lmx_core.tasks import run_apart, run_in_thread
+from lmx_core.tasks import beside, run_apart, run_in_thread, together
 
 
 @pytest.mark.asyncio
@@ -132,3 +132,44 @@ async def test_d_17_what_does_not_end_is_left_behind(cancels):
     assert left == [True]
     go.set()
     await asyncio.sleep(0)
+
+
+@pytest.mark.asyncio
+async def test_together_ends_all_where_one_fails():
+    gone = asyncio.Event()
+
+    async def waits():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    async def fails():
+        raise OSError("x")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await together(waits(), fails())
+    assert gone.is_set() and isinstance(caught.value.exceptions[0], OSError)
+
+
+@pytest.mark.asyncio
+async def test_what_runs_beside_ends_with_what_is_waited_for():
+    gone = asyncio.Event()
+
+    async def waits():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    async def answers():
+        await asyncio.sleep(0)
+        return 7
+
+    assert await beside(answers(), waits()) == 7 and gone.is_set()
+    with pytest.raises(ExceptionGroup):
+        await beside(asyncio.Event().wait(), _raises())
+
+
+async def _raises():
+    raise OSError("x")

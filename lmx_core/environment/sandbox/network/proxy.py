@@ -22,6 +22,7 @@ from lmx_core.environment.sandbox.network import hello, request
 from lmx_core.environment.sandbox.network.command import UNLISTED, Command, Held
 from lmx_core.environment.sandbox.network.hosts import Hosts
 from lmx_core.environment.sandbox.network.request import Asked, Wrong
+from lmx_core.tasks import beside, together
 
 log = logging.getLogger("lmx_core")
 
@@ -202,18 +203,18 @@ class Proxy:
     async def _tunnel(self, asked: Asked, command: Command, inside: Streams, outside: Streams) -> None:
         inside[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await inside[1].drain()
-        async with asyncio.TaskGroup() as both:
-            if asked.port != _TLS_PORT:  # the server may be the one that begins
-                both.create_task(_copy(outside[0], inside[1]))
-            first = await self._judged_start(asked, inside[0])
-            if isinstance(first, Refusal):
-                command.refused(asked.where, first.why)
-                raise ConnectionAbortedError(first.why)
-            outside[1].write(first)
-            await outside[1].drain()
-            if asked.port == _TLS_PORT:
-                both.create_task(_copy(outside[0], inside[1]))
-            both.create_task(_copy(inside[0], outside[1]))
+        await together(self._outward(asked, command, inside[0], outside[1]), _copy(outside[0], inside[1]))
+
+    async def _outward(
+        self, asked: Asked, command: Command, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        first = await self._judged_start(asked, reader)
+        if isinstance(first, Refusal):
+            command.refused(asked.where, first.why)
+            raise ConnectionAbortedError(first.why)
+        writer.write(first)
+        await writer.drain()
+        await _copy(reader, writer)
 
     async def _judged_start(self, asked: Asked, reader: asyncio.StreamReader) -> bytes | Refusal:
         """The first bytes that go through a tunnel, if they may."""
@@ -248,10 +249,7 @@ async def _forward(asked: Asked, inside: Streams, outside: Streams) -> None:
     assert asked.head is not None
     outside[1].write(asked.head)
     await outside[1].drain()
-    async with asyncio.TaskGroup() as both:
-        sending = both.create_task(_body(inside[0], outside[1], asked.length))
-        await _copy(outside[0], inside[1])
-        sending.cancel()
+    await beside(_copy(outside[0], inside[1]), _body(inside[0], outside[1], asked.length))
 
 
 async def _body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, length: int | None) -> None:
