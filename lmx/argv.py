@@ -75,6 +75,7 @@ OPTIONS = (
         ("-p", "--print"), "[PROMPT]", _on("run demo"), "answer PROMPT, or standard input, and exit (`demo`: no screen)"
     ),
     Option(("--prompt",), "TEXT", _on("tui"), "open the terminal interface and send TEXT"),
+    Option(("--plain",), None, _on("tui demo"), "lines instead of a screen: for screen readers and simple terminals"),
     Option(("-m", "--model"), "PROVIDER:MODEL", _SESSION, "the model to use", variable="LMX_MODEL"),
     Option(
         ("--fallback-model",),

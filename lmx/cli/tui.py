@@ -51,7 +51,13 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     factory.notices += settings.notices
     factory.named()  # a model that does not parse is told here, where run tells it too (C1-22)
     factory.load()  # so is an extension that cannot be loaded (C10-21)
-    return asyncio.run(show(ScreenHost(line, factory)))
+    return asyncio.run(show(ScreenHost(line, factory, environ)))
+
+
+def plain_wanted(line: argv.Line, settings: layers.Settings, environ: Mapping[str, str]) -> bool:
+    """Lines instead of a screen: asked for, or the terminal cannot place a cursor (tui.md 9.7)."""
+    asked = line.has("plain") or bool(environ.get("LMX_ACCESSIBLE")) or settings.get("accessible", False)
+    return bool(asked) or environ.get("TERM", "") in ("", "dumb")
 
 
 def check_terminal() -> None:
@@ -66,6 +72,14 @@ def no_terminal() -> CommandError:
 
 async def show(host: ScreenHost) -> int:
     """The screen on the engine's loop, until it is left."""
+    if host.plain:
+        from lmx.plain import run_plain
+
+        async with Runtime():
+            try:
+                return await run_plain(host)
+            finally:
+                await host.close()
     from lmx.tui import run_screen
     from lmx.tui.terminal.tty import NoTerminal
 
@@ -81,11 +95,12 @@ async def show(host: ScreenHost) -> int:
 class ScreenHost:
     """What `lmx.bridge.Host` asks for, made from a command line. Every failure is an LmxError with its sentence."""
 
-    def __init__(self, line: argv.Line, factory: SessionFactory):
+    def __init__(self, line: argv.Line, factory: SessionFactory, environ: Mapping[str, str]):
         self.version = __version__
         self.cwd = factory.cwd
         self.permission, self.rules = factory.permission, factory.settings.rules
         get = factory.settings.get
+        self.plain = plain_wanted(line, factory.settings, environ)
         self.appearance = Appearance(get("theme", "auto"), get("themes", {}), get("diff_colours", "green/red"))
         self.sandbox = sandbox.told(factory.environment)  # one that does not work here is told before the screen opens
         self.first_prompt = line.get("prompt")
@@ -238,16 +253,6 @@ class ScreenHost:
 
     async def ways(self) -> tuple[list[Access], str]:
         return await ways.to_a_model(self._factory), ways.where_keys_go(self._factory)
-
-    def lacks_key(self, model: str) -> NeedsModel | None:
-        try:
-            named = models.spec(model, "/model")
-            self._factory.check(named)
-        except models.NoKey as error:
-            return NeedsModel(str(error), named)
-        except CommandError:
-            return None  # whatever else is wrong with it the session says
-        return None
 
     async def unlock(self, provider: str, key: str, model: str | None) -> str:
         return await ways.unlock(self._factory, provider, key, model)

@@ -16,7 +16,7 @@ from textual import constants, events
 from textual.timer import Timer
 
 from lmx import words
-from lmx.bridge import Bridge, Host, perform
+from lmx.bridge import Bridge, Host, history, perform
 from lmx.commands import COMMANDS, Command
 from lmx.conversation import Conversation, State, frame
 from lmx.conversation import draft as drafts
@@ -26,7 +26,7 @@ from lmx.conversation.draft import Draft
 from lmx.conversation.step import Policy
 from lmx.receipts import Receipts
 from lmx.sanitize import one_line
-from lmx.tui import asked, history, keymap
+from lmx.tui import asked, keymap
 from lmx.tui.outputs import Outputs
 from lmx.tui.outside import Outside
 from lmx.tui.painted import Painted

@@ -10,5 +10,6 @@ from lmx.words.commands import *  # noqa: F403 - the one place: whoever says som
 from lmx.words.composer import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.frame import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.panels import *  # noqa: F403 - the one place: whoever says something says words.X
+from lmx.words.plain import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.receipts import *  # noqa: F403 - the one place: whoever says something says words.X
 from lmx.words.turns import *  # noqa: F403 - the one place: whoever says something says words.X

@@ -40,7 +40,7 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
         from lmx.cli import tui
 
         tui.check_terminal()
-        return asyncio.run(tui.show(_host(line, DemoFactory(folder, environ, "ask", pace_ms=25))))
+        return asyncio.run(tui.show(_host(line, DemoFactory(folder, environ, "ask", pace_ms=25), environ)))
 
 
 class DemoFactory(SessionFactory):
@@ -71,14 +71,14 @@ class DemoFactory(SessionFactory):
         return [model.NAME]
 
 
-def _host(line: argv.Line, factory: DemoFactory) -> Any:
+def _host(line: argv.Line, factory: DemoFactory, environ: Mapping[str, str]) -> Any:
     from lmx.cli.tui import ScreenHost
 
     class DemoHost(ScreenHost):
         def hint(self, session_id: str) -> str:
             return "the demo keeps no session; `lmx` starts one of your own"
 
-    host = DemoHost(line, factory)
+    host = DemoHost(line, factory, environ)
     host.first_prompt = project.PROMPT
     return host
 

@@ -20,6 +20,14 @@ def _themes(value: Any) -> bool:
 
 KEYS = (
     Key(
+        "accessible",
+        "true or false",
+        lambda value: isinstance(value, bool),
+        "false",
+        "a conversation in plain lines, for a screen reader: nothing moves, nothing is drawn twice",
+        "true",
+    ),
+    Key(
         "theme",
         "auto, or the name of a theme",
         _name,

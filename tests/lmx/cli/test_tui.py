@@ -35,7 +35,7 @@ def host(tmp_path: Path, *words: str, environ: dict[str, str] | None = None) -> 
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
     settings = layers.load(line.values, env, BY_NAME)
-    return ScreenHost(line, SessionFactory(settings, cwd=work, environ=env, interactive=True))
+    return ScreenHost(line, SessionFactory(settings, cwd=work, environ=env, interactive=True), env)
 
 
 def remembered(tmp_path: Path) -> str | None:
