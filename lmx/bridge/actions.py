@@ -105,7 +105,7 @@ class LineActions:
         if shown.session is None or shown.session.down is not None:
             await shown.start(spec)
         else:
-            await shown.session.set_model(spec)
+            await shown.switch(spec)
 
     async def new(self) -> None:
         await self._bridge.shown.new()
