@@ -22,6 +22,7 @@ CHIP_CHARACTERS = 1_000
 """A paste of more lines or more characters becomes a chip."""
 
 PASTE_LIMIT_BYTES = 2_000_000
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +78,14 @@ def pasted(draft: Draft, text: str) -> Draft:
         text = chr(CHIP_FIRST + len(pastes) - 1)
     before, after = draft.text[: draft.caret], draft.text[draft.caret :]
     return Draft(text=before + text + after, caret=draft.caret + len(text), pastes=pastes)
+
+
+def may_be_picture(text: str) -> bool:
+    """Does a paste look like the path of a picture, as terminals type one that is dragged onto them (CMP-35)?"""
+    line = text.strip()
+    bare = line.strip("'\"")
+    path = bare.startswith(("/", "~/", "file:///")) and bare.lower().endswith(PICTURES)
+    return path and "\n" not in line and len(line) < 4_096
 
 
 def plain(text: str) -> str:

@@ -26,7 +26,7 @@ from lmx.conversation.draft import Draft
 from lmx.conversation.step import Policy
 from lmx.receipts import Receipts
 from lmx.sanitize import one_line
-from lmx.tui import asked, keymap
+from lmx.tui import asked, keymap, pasting
 from lmx.tui.outputs import Outputs
 from lmx.tui.outside import Outside
 from lmx.tui.painted import Painted
@@ -241,6 +241,12 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         """A terminal that has marked one paste marks them all."""
         return self.terminal is not None and self.host.paste_bursts and not self.terminal.marks_pastes
 
+    def pasted_nothing(self) -> None:
+        self.work(pasting.from_clipboard(self, silent=True), "paste")
+
+    def dropped(self, text: str) -> None:
+        self.work(pasting.dropped(self, text), "paste")
+
     def copied(self, text: str) -> None:
         self.work(self.copy(text), "copy")
 
@@ -296,6 +302,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
                 view.to_bottom()
             case "pager":
                 self._open_pager()
+            case "paste_image":
+                self.work(pasting.from_clipboard(self), "paste")
             case "suspend":
                 self.action_suspend_process()
             case "repaint":

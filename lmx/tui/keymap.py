@@ -22,6 +22,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("newer", "alt+down", ""),
     ("search", "ctrl+r", "search what was sent"),
     ("external_editor", "ctrl+g", "write in $VISUAL or $EDITOR"),
+    ("paste_image", "ctrl+v", "paste the picture, or the text, of the clipboard"),
     ("pager", "ctrl+o", "the newest outputs, whole"),
     ("page_up", "pageup", ""),
     ("page_down", "pagedown", ""),

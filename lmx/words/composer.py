@@ -75,6 +75,13 @@ SHELL_NOTHING = "/shell takes the command to run, as ! does"
 SHELL_TRAVELS = "goes to the model with your next message"
 SHELL_NO_TERMINAL = "{program} gets no terminal here; Ctrl-Z goes to your shell, fg comes back"
 
+# --- pictures ------------------------------------------------------------------------------------------------------------
+
+IMAGE_NONE = "there is neither a picture nor text on the clipboard that can be read here"
+IMAGE_TOO_LARGE = "that picture is larger than 3.5 MB, which is as much as a message may carry"
+IMAGE_ELSEWHERE = "{folder} leads out of the project; the picture was not written"
+IMAGE_NOT_KEPT = "the picture could not be written: {reason}"
+
 # --- links ---------------------------------------------------------------------------------------------------------------
 
 LINK_ODD = "that address has characters that no address has; it is not opened"

@@ -21,6 +21,9 @@ Open = Callable[[str], Coroutine[Any, Any, None]]
 ReadImage = Callable[[], Coroutine[Any, Any, bytes | None]]
 """The picture on the clipboard as PNG, None where there is none. Raises LmxError."""
 
+ReadText = Callable[[], Coroutine[Any, Any, str]]
+"""The text on the clipboard, empty where there is none."""
+
 
 class Outside(NamedTuple):
     """None: the screen does without it and says so."""
@@ -29,3 +32,4 @@ class Outside(NamedTuple):
     edit: Edit | None = None
     open: Open | None = None
     read_image: ReadImage | None = None
+    read_text: ReadText | None = None

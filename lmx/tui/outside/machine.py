@@ -36,4 +36,14 @@ def of_this_machine(app: TerminalApp, environ: Mapping[str, str]) -> Outside:
         else:
             await opener.opened(target, environ)
 
-    return Outside(copy=copy, edit=edit, open=open)
+    async def read_image() -> bytes | None:
+        from lmx.tui.outside import images
+
+        return await images.read_image(environ)
+
+    async def read_text() -> str:
+        from lmx.tui.outside import images
+
+        return await images.read_text(environ)
+
+    return Outside(copy=copy, edit=edit, open=open, read_image=read_image, read_text=read_text)

@@ -37,6 +37,12 @@ class Orders(Protocol):
     def takes_bursts(self) -> bool:
         """Whether characters that come too fast to be typed are a paste."""
 
+    def pasted_nothing(self) -> None:
+        """An empty paste, which some terminals send for a picture (CMP-19)."""
+
+    def dropped(self, text: str) -> None:
+        """A paste that looks like the path of a picture."""
+
     def copied(self, text: str) -> None:
         """This was cut or selected, and is to be on the clipboard."""
 
@@ -128,9 +134,22 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
             return
         if removed := getattr(event, "removed", 0):
             self._orders.flash(words.pasted_controls(removed))
-        if event.text:
-            self._buffer.paste(drafts.plain(event.text))
+        if not event.text and not removed:
+            self._orders.pasted_nothing()
+        elif drafts.may_be_picture(event.text):
+            self._orders.dropped(event.text)
+        else:
+            self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Puts a clean text in, as a chip where it is long."""
+        if text:
+            self._buffer.paste(drafts.plain(text))
             self._edited()
+
+    def insert(self, text: str) -> None:
+        """Puts a text in as if it were typed."""
+        self._insert(drafts.plain(text))
 
     def _in_a_burst(self, event: events.Key) -> bool:
         """Enter and Tab are text in what a terminal pastes without saying so; a command's line is none of that (CMP-18)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.screen_host import FakeHost, screen
+from textual import events as textual_events
 
 from lmx.tui.outside import Outside
 from lmx_core.errors import LmxError
@@ -106,3 +107,38 @@ async def test_f1_lists_what_there_is(tmp_path):
         await shown.pilot.press("f1")
         await shown.until("the line editing of a shell")
         assert shown.draft == "half"
+
+
+async def test_cmp_35_cmp_19_a_picture_of_the_clipboard_is_a_reference(tmp_path):
+    """CMP-35, CMP-19: with Ctrl-V, or from a terminal that sends an empty paste; without one the text."""
+    held: list = [b"\x89PNG\r\n\x1a\n" + b"\0" * 20]
+    async with screen(FakeHost(tmp_path)) as shown:
+
+        async def read_image():
+            return held[0]
+
+        async def read_text():
+            return "plain\x1b[31m text" if len(held) == 1 else ""
+
+        shown.app.outside = Outside(read_image=read_image, read_text=read_text)
+        await shown.type("see ")
+        await shown.pilot.press("ctrl+v")
+        await shown.when(lambda: shown.draft.startswith("see @.lmx/pastes/paste-"), "a reference")
+        await shown.pilot.press("ctrl+u")
+        shown.app.post_message(textual_events.Paste(""))
+        await shown.when(lambda: shown.draft.startswith("@.lmx/pastes/paste-"), "a reference")
+        await shown.pilot.press("ctrl+u")
+        held[0] = None
+        shown.app.post_message(textual_events.Paste(""))
+        await shown.pilot.press("ctrl+v")
+        await shown.when(lambda: shown.draft == "plain text", "the text")
+        held.append("no text either")
+        await shown.pilot.press("ctrl+v")
+        await shown.until("neither a picture nor text")
+        assert shown.draft == "plain text"
+
+
+async def test_cmp_35_a_path_of_no_picture_is_pasted_as_it_is(tmp_path):
+    async with screen(FakeHost(tmp_path)) as shown:
+        shown.app.post_message(textual_events.Paste("/no/such/picture.png"))
+        await shown.when(lambda: shown.draft == "/no/such/picture.png", "the text")
