@@ -77,6 +77,9 @@ class Host(Protocol):
     async def ways(self) -> tuple[list[Access], str]:
         """The ways to a model, and the file in which a key is saved, empty where none can be (FIR-1, FIR-2)."""
 
+    def lacks_key(self, model: str) -> NeedsModel | None:
+        """What is to be said of a model whose provider has no key; None for every other."""
+
     async def unlock(self, provider: str, key: str, model: str | None) -> str:
         """Takes a key into use and saves it, with the model to start on where one is given. Says what became of it."""
 

@@ -90,9 +90,21 @@ class Shown:
         if effect.key:
             model = None if effect.key_alone else effect.model
             self._host.notices.append(await self._host.unlock(effect.provider, effect.key, model))
-        await self.start(effect.model)
-        while self._host.notices:  # it could not be started
+        if self.session is None or self.session.down is not None:
+            await self.start(effect.model)
+        else:
+            self._surface.tell(msg.Unlocked())
+            await self.session.set_model(effect.model)
+        while self._host.notices:  # there is no new screen to say it on
             self._surface.tell(msg.Notice(self._host.notices.pop(0)))
+
+    async def switch(self, model: str) -> None:
+        """Another model for the session that is shown; one whose key is missing is asked for it. Raises LmxError."""
+        lacking = self._host.lacks_key(model)
+        if lacking is None:
+            await self.live().set_model(model)
+        else:
+            await self._offer_ways(lacking)
 
     def _listen(self, session: Session) -> Subscription:
         """Listens to another session from here on, and to no other."""

@@ -254,6 +254,16 @@ class ScreenHost:
     async def ways(self) -> tuple[list[Access], str]:
         return await ways.to_a_model(self._factory), ways.where_keys_go(self._factory)
 
+    def lacks_key(self, model: str) -> NeedsModel | None:
+        try:
+            named = models.spec(model, "/model")
+            self._factory.check(named)
+        except models.NoKey as error:
+            return NeedsModel(str(error), named)
+        except CommandError:
+            return None  # whatever else is wrong with it the session says
+        return None
+
     async def unlock(self, provider: str, key: str, model: str | None) -> str:
         return await ways.unlock(self._factory, provider, key, model)
 

@@ -291,6 +291,10 @@ class NoModel(Message, frozen=True, kw_only=True):
     model: str | None = None
 
 
+class Unlocked(Message, frozen=True):
+    """The way to a model was taken by a session that runs already."""
+
+
 class FirstPrompt(Message, frozen=True):
     """`--prompt TEXT`: as if typed (C1-26)."""
 

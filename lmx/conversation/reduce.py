@@ -89,9 +89,10 @@ def _start_failed(step: Step, message: msg.StartFailed) -> None:
 
 
 def _no_model(step: Step, message: msg.NoModel) -> None:
-    """As a start that failed, but what waits to be sent waits on for the panel (FIR-4, C1-26)."""
-    step.do(fx.Remove("boot"))
-    step.set(life="failed")
+    """As a start that failed, but what waits to be sent waits on for the panel (FIR-4, C1-26). A session that runs goes on."""
+    if step.state.life != "ready":
+        step.do(fx.Remove("boot"))
+        step.set(life="failed")
     first_run.offer(step, message.ways, one_line(message.why), one_line(message.where), message.model)
 
 
@@ -339,6 +340,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Ready: _ready,
     msg.StartFailed: _start_failed,
     msg.NoModel: _no_model,
+    msg.Unlocked: lambda step, m: panels.close(step, first_run.ID),
     msg.FirstPrompt: _first_prompt,
     msg.Loaded: lambda step, m: step.set(history=(*m.history, *step.state.history)),
     msg.Restored: lambda step, m: kept.restored(step, m.kept),

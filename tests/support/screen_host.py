@@ -91,6 +91,9 @@ class FakeHost:
             for id in self.store.list_sessions()
         ]
 
+    def lacks_key(self, model: str) -> None:
+        return None
+
     async def models(self) -> list[str]:
         return ["scripted:mock-model", "scripted:other"]
 

@@ -88,3 +88,11 @@ async def test_fir_2_an_empty_variable_does_not_switch_off_what_was_just_pasted(
         opened = host(tmp_path, OPENAI_API_KEY="")
         await opened.unlock("openai", KEY, None)
         assert await opened.start("openai:g")
+
+
+async def test_a_model_without_a_key_is_told_before_a_session_is_switched_to_it(tmp_path):
+    """C1-23: only a missing key is; whatever else is wrong with a model the session says."""
+    opened = host(tmp_path, OPENAI_API_KEY="k")
+    missing = opened.lacks_key("xai/grok-x")
+    assert missing is not None and missing.model == "xai:grok-x" and "XAI_API_KEY" in str(missing)
+    assert opened.lacks_key("openai:g") is None and opened.lacks_key("nonsense") is None

@@ -141,3 +141,17 @@ def test_a_key_that_is_not_taken_is_asked_for_again():
     talk = First().press("1", KEY, "enter")
     talk.tell(msg.NoModel(ways=WAYS, why="still none", model="anthropic:c"))
     assert not talk.panel.busy and "still none" in talk.shown() and talk.panel.row == 0
+
+
+def test_a_session_that_runs_goes_on_while_a_key_is_asked_for():
+    """Another model was asked for, and its key is missing: Esc leaves everything as it was."""
+    talk = Talk()
+    talk.tell(msg.NoModel(ways=WAYS, why="anthropic:c needs a key", model="anthropic:c"))
+    assert talk.state.life == "ready" and talk.state.panel.row == 0
+    talk.tell(msg.Unlocked())
+    assert talk.state.panel is None
+    talk.tell(msg.NoModel(ways=WAYS, why="anthropic:c needs a key", model="anthropic:c"))
+    talk.tell(msg.PanelPainted("first run"))
+    talk.later(GRACE_MS).tell(msg.PanelKey("escape"))
+    assert talk.state.life == "ready" and talk.state.panel is None
+    assert any(isinstance(effect, fx.Prompt) for effect in talk.say("go on"))
