@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,10 +19,13 @@ from lmx.search import index, passages, query
 from lmx.search.passages import Passage
 from lmx.search.query import Term
 from lmx.sessions import SessionInfo
+from lmx.words import plural
 from lmx_core import run_in_thread
 
 WIDTH = 120
 """Characters of an excerpt."""
+WORTH_TELLING = 20_000_000
+"""Bytes that are read before an answer comes: a second or so."""
 EACH = 3
 """Places told of one session."""
 DAMAGE = (sqlite3.Error, zlib.error, OverflowError, TypeError)
@@ -62,14 +65,16 @@ async def search(
     cwd: Path | None = None,
     limit: int = 20,
     wait: bool = True,
+    tell: Callable[[str], None] | None = None,
 ) -> Results:
     """The sessions, of `cwd` or of all directories, that hold what is `wanted` (not empty).
 
     `state` is where the index is kept; None: nowhere. Without `wait`, an index that another lmx is bringing up to date is asked
-    as it is. Raises StoreError where the directory of the transcripts cannot be read.
+    as it is. `tell` is told, from another thread, that much must be read first. Raises StoreError where the directory of the
+    transcripts cannot be read.
     """
     infos = {info.id: info for info in await sessions.listed(sessions_dir, cwd=cwd)}
-    held, notice = await run_in_thread(_held, wanted, sessions_dir, state, wait)
+    held, notice = await run_in_thread(_held, wanted, sessions_dir, state, wait, tell)
     held = {id: places for id, places in held.items() if id in infos}
     newest = sorted(held, key=lambda id: (held[id][0].at_ms, id), reverse=True)
     found = tuple(_found(infos[id], held[id], wanted) for id in newest[:limit])
@@ -85,7 +90,7 @@ def _found(info: SessionInfo, places: list[Passage], wanted: tuple[Term, ...]) -
 
 
 def _held(
-    wanted: tuple[Term, ...], directory: Path, state: Path | None, wait: bool
+    wanted: tuple[Term, ...], directory: Path, state: Path | None, wait: bool, tell: Callable[[str], None] | None = None
 ) -> tuple[dict[str, list[Passage]], str]:
     files = sessions.files(directory)
     if state is None:
@@ -93,11 +98,11 @@ def _held(
     path = index.place(state, directory)
     try:
         try:
-            return _asked(path, directory, wanted, files, wait)
+            return _asked(path, directory, wanted, files, wait, tell)
         except DAMAGE:
             with index.locked(path, wait=True):
                 index.thrown_away(path)
-            return _asked(path, directory, wanted, files, wait)
+            return _asked(path, directory, wanted, files, wait, tell)
     except index.Unusable as error:
         return _scanned(wanted, directory, files), f"searched without an index, which is slower: {error}"
     except DAMAGE as error:
@@ -105,11 +110,18 @@ def _held(
 
 
 def _asked(
-    path: Path, directory: Path, wanted: tuple[Term, ...], files: Mapping[str, os.stat_result], wait: bool
+    path: Path,
+    directory: Path,
+    wanted: tuple[Term, ...],
+    files: Mapping[str, os.stat_result],
+    wait: bool,
+    tell: Callable[[str], None] | None,
 ) -> tuple[dict[str, list[Passage]], str]:
     notice = ""
     try:
         with index.locked(path, wait=wait), index.opened(path, directory) as kept:
+            if tell is not None and kept.unread(files) > WORTH_TELLING:
+                tell(f"reading {plural(len(files), 'conversation')} for the index; this takes a while, and only once")
             kept.update(files)
             return kept.find(wanted), ""
     except index.Busy:

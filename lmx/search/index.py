@@ -72,6 +72,11 @@ class Index:
 
     # --- keeping it up to date ----------------------------------------------------------------------------------------
 
+    def unread(self, files: Mapping[str, os.stat_result]) -> int:
+        """Bytes of transcripts that `update` will read."""
+        known = dict(self._database.execute("SELECT id, read FROM sessions").fetchall())
+        return sum(max(0, facts.st_size - known.get(id, 0)) for id, facts in files.items())
+
     def update(self, files: Mapping[str, os.stat_result]) -> None:
         """Forgets transcripts that are gone and reads what is new of the others. Raises sqlite3.Error."""
         known = {row[0]: row[1:] for row in self._database.execute("SELECT id, inode, size, mtime_ns FROM sessions")}

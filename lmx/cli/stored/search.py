@@ -37,7 +37,7 @@ def search(
     wanted = query.terms(" ".join(words))
     if not wanted:
         raise usage("`lmx search` needs a word with letters or digits in it")
-    results = asyncio.run(stored.search(wanted, sessions_dir=sessions_dir, state=state, cwd=cwd, limit=limit))
+    results = asyncio.run(stored.search(wanted, sessions_dir=sessions_dir, state=state, cwd=cwd, limit=limit, tell=say))
     if results.notice:
         say(one_line(results.notice))
     if as_json:

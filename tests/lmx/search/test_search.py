@@ -267,3 +267,11 @@ def test_scanning_and_asking_agree(home):
             id: sorted(p.seq for p in places) for id, places in scanned.items()
         }, words
         assert files
+
+
+def test_who_waits_for_the_index_is_told_why(home, monkeypatch):
+    monkeypatch.setattr(find, "WORTH_TELLING", 100)
+    told: list[str] = []
+    for _ in range(2):
+        asyncio.run(searching(query.terms("x"), sessions_dir=home.sessions, state=home.state, tell=told.append))
+    assert len(told) == 1 and "2 conversations" in told[0]
