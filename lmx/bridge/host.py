@@ -68,6 +68,8 @@ class Host(Protocol):
     """Where lmx keeps its own files; None where nothing may be kept."""
     keys: Mapping[str, str]
     """Bindings of the configuration, as they are written there."""
+    exit_print: str
+    """What is left on the terminal beside the hint: `nothing`, or the last `answer` (TRM-5)."""
     paste_bursts: bool
     """Whether characters that come too fast to be typed are a paste, where the terminal marks none (CMP-18)."""
     tell: Callable[[str], None]

@@ -110,6 +110,7 @@ class ScreenHost:
         keeps = factory.settings.get("drafts", True)
         self.drafts = directory / "drafts" if directory is not None and keeps else None
         self.keys = factory.settings.get("keys", {})
+        self.exit_print = factory.settings.get("exit_print", "nothing")
         self.paste_bursts = factory.settings.get("paste_burst", "auto") == "auto"
         factory.notices += keymap.merged(self.keys)[1]
         self.checkpoints = factory.checkpoints

@@ -270,6 +270,14 @@ KEYS = (
         '{ "ctrl-j" = "submit", "alt-x" = "external_editor" }',
     ),
     Key(
+        "exit_print",
+        '"nothing" or "answer"',
+        lambda value: value in ("nothing", "answer"),
+        "nothing",
+        "what the screen leaves on the terminal when it is gone, beside how to go on",
+        '"answer"',
+    ),
+    Key(
         "paste_burst",
         '"auto" or "off"',
         lambda value: value in ("auto", "off"),

@@ -6,12 +6,16 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from lmx.sanitize import for_terminal
+from lmx_core.transcript.replay import text_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lmx.bridge.host import Host
     from lmx.commands import Command
     from lmx.conversation.step import Policy
+    from lmx_core import Entry
 
 
 async def run_screen(host: Host, *, commands: Sequence[Command] = (), command_policy: Policy | None = None) -> int:
@@ -35,5 +39,17 @@ async def run_screen(host: Host, *, commands: Sequence[Command] = (), command_po
     status = await run_in_terminal(app, app.leave)
     session = app.bridge.shown.session
     if status != STATUS[signal.SIGHUP] and session is not None and app.state.turns:
+        if host.exit_print == "answer" and (answer := last_answer(await host.entries(session.id))):
+            print(for_terminal(answer))
         print(host.resume_hint(session.id))
     return status
+
+
+def last_answer(entries: Sequence[Entry]) -> str:
+    """The newest whole answer of a conversation, empty where there is none (TRM-5)."""
+    answers = (text_of(entry) for entry in reversed(entries) if entry.type == "assistant" and not is_partial(entry))
+    return next((text for text in answers if text.strip()), "")
+
+
+def is_partial(entry: Entry) -> bool:
+    return bool(entry.payload.get("partial"))

@@ -53,7 +53,7 @@ class FakeHost:
         """Extensions beside the usual ones."""
         self.drafts: Path | None = None
         self.keys: dict[str, str] = {}
-        self.paste_bursts = True
+        self.paste_bursts, self.exit_print = True, "nothing"
         self.log = logging.getLogger("test.screen")
         self.provider, self.store = Scripted(turns), MemoryStore()
         self.failing: str | None = None

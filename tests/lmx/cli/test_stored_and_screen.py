@@ -75,7 +75,7 @@ def leave(child: Any) -> str:
 
 
 def test_the_screen_is_left_with_a_hint(program: Program) -> None:
-    """C1-1, C1-4, C1-26, C1-27, C1-29, C1-46: --prompt is sent, /quit is status 0, and the line that goes on is printed.
+    """C1-1, C1-4, C1-26, C1-27, C1-29, C1-46, TRM-5: --prompt is sent, /quit is status 0, and the line that goes on is printed.
 
     What was noticed about the start is shown too.
     """
@@ -88,6 +88,18 @@ def test_the_screen_is_left_with_a_hint(program: Program) -> None:
         assert child.exitstatus == 0 and "lmx -c" in told and len(program.transcripts()) == 1
         done = program.ask(model, "-c", "--print", "go on")
         assert done.returncode == 0 and len(program.transcripts()) == 1
+
+
+def test_trm_5_the_last_answer_stays_on_the_terminal_where_that_is_wanted(program: Program) -> None:
+    """TRM-5: `exit_print = "answer"`, above the line that goes on."""
+    (program.home / ".lmx").mkdir()
+    (program.home / ".lmx" / "config.toml").write_text('exit_print = "answer"\n')
+    with serve(program, {"text": "screen answer"}) as model:
+        child = screen(program, *program.line(model, "--prompt", "screen question")[len(LMX) :])
+        child.expect("screen answer")
+        child.expect("1 req")
+        told = leave(child)
+    assert told.index("screen answer") < told.index("lmx -c")
 
 
 def test_cmp_10_a_screen_that_is_ended_keeps_the_draft(program: Program) -> None:

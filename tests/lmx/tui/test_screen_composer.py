@@ -142,3 +142,22 @@ async def test_cmp_35_a_path_of_no_picture_is_pasted_as_it_is(tmp_path):
     async with screen(FakeHost(tmp_path)) as shown:
         shown.app.post_message(textual_events.Paste("/no/such/picture.png"))
         await shown.when(lambda: shown.draft == "/no/such/picture.png", "the text")
+
+
+async def test_sel_5_copy_needs_no_mouse(tmp_path):
+    """SEL-5: /copy takes the newest answer as it is read, `/copy source` as it was written."""
+    taken = []
+    async with screen(FakeHost(tmp_path, [complete("Say **yes** to `x`.")])) as shown:
+
+        async def copy(text):
+            taken.append(text)
+            return "pbcopy"
+
+        shown.app.outside = Outside(copy=copy)
+        await shown.say("go")
+        await shown.until("1 req")
+        await shown.say("/copy")
+        await shown.when(lambda: len(taken) == 1, "the answer")
+        await shown.say("/copy source")
+        await shown.when(lambda: len(taken) == 2, "its source")
+        assert [text.strip() for text in taken] == ["Say yes to x.", "Say **yes** to `x`."]
