@@ -49,11 +49,12 @@ ROOMS = {
 }
 MODULES = tuple(f"{name}.{module}" for name, room in ROOMS.items() for module in room.modules)
 
+_SHORTER = "a shorter way to the same answer"
 EQUAL: dict[tuple[str, str], str] = {
-    (
-        "permissions.gate",
-        "if not rules: return None  ->  if False: return None",
-    ): "no rules hit nothing; reading the command costs",
+    ("permissions.gate", "if not rules: return None  ->  if False: return None"): _SHORTER,
+    ("secrets.masker", "if not self.active: return value  ->  if False: return value"): _SHORTER,
+    ("secrets.masker", "if placeholder.PREFIX not in text: return text  ->  if False: return text"): _SHORTER,
+    ("secrets.masker", "if placeholder.PREFIX not in text: return []  ->  if False: return []"): _SHORTER,
 }
 """Breaks that change nothing anybody could see: module and break, with the reason."""
 
@@ -80,7 +81,10 @@ class Break(NamedTuple):
 def breaks(source: str) -> Iterator[Break]:
     """Every way in which one place of a module is broken."""
     nodes = list(ast.walk(ast.parse(source)))
+    shapes = {id(word.value) for node in nodes if isinstance(node, ast.ClassDef) for word in node.keywords}
     for number, node in enumerate(nodes):
+        if id(node) in shapes:  # `frozen=True`: a promise to the type checker
+            continue
         for way in range(_ways(node)):
             tree = ast.parse(source)
             twin = list(ast.walk(tree))[number]

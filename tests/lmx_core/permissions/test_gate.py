@@ -273,6 +273,8 @@ def test_names_that_only_begin_so_are_plain(project: Path, path: str) -> None:
         ({"file": "a", "dest": "../b"}, Pending),
         ({"edits": [{"where": "up/x"}]}, Pending),
         ({"file": "a", "text": "two\nlines ../x"}, Allow),
+        ({"file": "a", "text": "../x\nis no path"}, Allow),
+        ({"edits": [{"where": "sub/x"}]}, Allow),
         ({}, Pending),
     ],
 )
@@ -552,3 +554,11 @@ def test_only_rules_about_reading_files_hide_them_from_a_search(tmp_path: Path) 
     assert others.withheld(tmp_path) is None
     hides = Gate(Handle("ask"), rules=read_rules({"deny": ["Read(a)"], "ask": ["Read(b)"]})).withheld(tmp_path)
     assert hides is not None and [name for name in "abc" if hides(str(tmp_path / name))] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(200, "x" * 200), (201, "x" * 199 + "…")])
+def test_a_long_path_is_shortened_in_the_sentence(tmp_path: Path, length: int, shown: str) -> None:
+    path = "x" * length
+    assert decide("edit", "ask", arguments={"path": path}, cwd=tmp_path).decision.sentence.startswith(
+        f"edit changes {shown}, which the permission mode ask"
+    )

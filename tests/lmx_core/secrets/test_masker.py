@@ -133,7 +133,7 @@ def test_what_only_looks_like_a_placeholder_stays_as_it_is():
 def test_a_placeholder_of_ours_whose_value_is_gone_is_never_written_out():
     name = masker(detect=True).mask(GITHUB)
     later = masker(detect=True)
-    with pytest.raises(Forgotten, match=name):
+    with pytest.raises(Forgotten, match=f"{name} stands for a credential that this session does not know any more"):
         later.restore(f"token = {name}")
     assert issubclass(Forgotten, ToolError)
     later.mask(GITHUB)  # seen again
@@ -189,6 +189,24 @@ def test_a_private_key_is_masked_line_by_line_however_it_is_shown():
         assert PEM_LINES[1] not in masks.mask(f"17\t{PEM_LINES[1]}")  # a later look at a part of it
 
 
+def test_behind_a_private_key_the_text_goes_on():
+    masks, after = masker(detect=True), "aB3dE5fG7hI9jK1lM3nO5pQ7"
+    for stands in (f"{PEM}{after}", f"{PEM}\n{after} {PEM}"):
+        assert after in masks.mask(stands)
+
+
+def test_placeholders_of_another_process_are_known_where_the_key_does_not_last():
+    name, text = "lmx-secret-A_TOKEN-0123456789abcdef", "it said lmx-secret-A_TOKEN-0123456789abcdef twice"
+    known = [("A", "t0ken-of-a")]
+    passing, lasting, idle = Masker(known, KEY, lasting=False), Masker(known, KEY), Masker((), KEY, lasting=False)
+    for masks in (passing, lasting, idle):
+        masks.remember([text])
+    assert lasting.restore(text) == idle.restore(text) == text and passing.named(text) == [name]
+    with pytest.raises(Forgotten):
+        passing.restore(text)
+    assert not lasting.explained
+
+
 def test_ordinary_texts_are_no_credentials_to_the_detectors():
     for text in (
         "task-list sk-learn",
@@ -221,5 +239,5 @@ def test_json_is_masked_in_its_keys_and_values_and_left_alone_where_nothing_is_s
 def test_without_secrets_nothing_is_touched():
     text = "any text " * 100
     assert NOTHING.mask(text) is text and NOTHING.restore(text) is text and not NOTHING.active
-    assert NOTHING.stream().feed(text) == text
+    assert NOTHING.stream().feed(text) == text and NOTHING.shaped({"a": text})["a"] is text
     assert masker().mask(text) is text
