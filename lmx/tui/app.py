@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,14 @@ from textual import constants, events
 from textual.timer import Timer
 
 from lmx import words
-from lmx.bridge import Bridge, Host, history, perform
+from lmx.bridge import Host
+from lmx.bridge.reducing import Reducing
 from lmx.commands import COMMANDS, Command
-from lmx.conversation import Conversation, State, frame
-from lmx.conversation import draft as drafts
+from lmx.conversation import State, frame
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft
 from lmx.conversation.step import Policy
-from lmx.receipts import Receipts
 from lmx.sanitize import one_line
 from lmx.tui import asked, keymap, pasting
 from lmx.tui.outputs import Outputs
@@ -65,10 +64,10 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         super().__init__(look=look, crash_directory=crash)
         self.listening = False
         self.host, self._now, self.outside = host, now, outside or Outside()
-        self.state = State(mode=host.permission.mode, kept=host.drafts is not None)
-        self.bridge = Bridge(host, self, commands, policy)
+        does = {kind: partial(act, self) for kind, act in _DOES.items()}
+        self.core = Reducing(host, self, does, now=now, commands=commands, policy=policy)
+        self.bridge = self.core.bridge
         self.bound, _ = keymap.merged(host.keys)
-        self._rules = Conversation(Receipts(), commands, policy)
         self.where = frame.directory(str(host.cwd), str(Path.home()))
         self.wardrobe = Wardrobe(host.appearance, self.look)
         self.main = MainScreen(self.wardrobe.worn, self, version=host.version, where=self.where)
@@ -90,40 +89,27 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def _begin(self) -> None:
         self.listen()
         self.tell_all([msg.Notice(sentence, "warn") for sentence in self.wardrobe.faults])
-        self.work(self._load_history(), "history")
+        self.work(self.core.load_history(), "history")
         self.work(self.bridge.begin(), "session")
-
-    async def _load_history(self) -> None:
-        path = self.host.history_path
-        if path is not None:
-            lines = await run_in_thread(history.load, path)
-            self.tell(msg.Loaded(tuple(drafts.of(drafts.plain(line)) for line in lines)))
 
     # --- the reducer ------------------------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> State:
+        return self.core.state
+
     def tell(self, message: object) -> None:
         """One message to the reducer: its effects are done, then the frame is brought up to date."""
-        self._update(message)
-        self._changed()
+        self.tell_all([message])
 
     def tell_all(self, messages: Sequence[object]) -> None:
         """Several, with one frame for all of them."""
+        before = self.state.session_id
         for message in messages:
-            self._update(message)
-        self._changed()
-
-    def _changed(self) -> None:
-        self.bridge.drafts.changed(self.state)
+            self.core.update(message)
+        if self.state.session_id != before and self.state.name:
+            self.set_title(f"lmx | {self.state.name} | {self.where}")
         self._draw()
-
-    def _update(self, message: object) -> None:
-        with self._border(type(message).__name__):
-            before = self.state
-            self.state, made = self._rules.update(before, message, self._now())
-            for effect in made:
-                self._perform(effect)
-            if self.state.session_id != before.session_id and self.state.name:
-                self.set_title(f"lmx | {self.state.name} | {self.where}")
 
     def _draw(self) -> None:
         if not self.main.is_mounted or not self.is_running:
@@ -136,58 +122,14 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.main.put_cursor()
         self._spin(self.state.busy)
 
-    def _perform(self, effect: fx.Effect) -> None:
-        does = _DOES.get(type(effect))
-        if does is None:
-            self.bridge.perform(effect)
-        else:
-            does(self, effect)
-
     # --- work beside the screen --------------------------------------------------------------------------------------
 
     def work(self, job: Coroutine[Any, Any, None], name: str) -> None:
-        self.run_worker(self._bordered(job, name), name=name, exit_on_error=True)
-
-    async def _bordered(self, job: Coroutine[Any, Any, None], name: str) -> None:
-        with self._border(name):
-            await job
-
-    @contextmanager
-    def _border(self, name: str) -> Iterator[None]:
-        """The screen's root: what fails behind it is a row and a log line, and the screen goes on (GEN-4)."""
-        try:
-            yield
-        except LmxError as error:
-            self._trouble(str(error))
-        except Exception as error:
-            self.host.log.exception("%s failed", name)
-            self._trouble(words.WORK_FAILED.format(what=name, error=type(error).__name__))
-
-    def _trouble(self, sentence: str) -> None:
-        self.state, made = self._rules.update(self.state, msg.Trouble(sentence), self._now())
-        for effect in made:
-            self._perform(effect)
-        self._draw()
+        self.run_worker(self.core.bordered(job, name), name=name, exit_on_error=True)
 
     async def leave(self) -> None:
-        """Once the screen is gone, whatever ended it: unsent drafts go where the next sitting finds them (CMP-10)."""
-        await self.bridge.drafts.close(self.state)
-        for draft in self.state.unsent:
-            await self.remember(draft.expanded())
-        await self.bridge.close()
-
-    async def remember(self, text: str) -> None:
-        path = self.host.history_path
-        if path is None:
-            return
-        try:
-            await run_in_thread(history.append, path, self.host.mask(text))
-        except OSError as error:
-            self.host.log.warning("the history could not be written: %s", error.strerror)
-
-    async def run_command(self, effect: fx.Run) -> None:
-        command = next(c for c in self.bridge.commands if c.name == effect.command)
-        await perform(self.bridge, command, effect, model=self.state.model)
+        """Once the screen is gone, whatever ended it (CMP-10)."""
+        await self.core.leave()
 
     async def edit_text(self, effect: fx.EditText) -> None:
         """A file's text of a panel, in the person's editor."""
@@ -444,8 +386,8 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),
     fx.Watch: lambda app, e: app.painted.watch(e.call_ids),
     fx.WatchPanel: lambda app, e: app.painted.watch_panel(e.id),
-    fx.Remember: lambda app, e: app.work(app.remember(e.text), "history"),
-    fx.Run: lambda app, e: app.work(app.run_command(e), f"/{e.command}"),
+    fx.Remember: lambda app, e: app.work(app.core.remember(e.text), "history"),
+    fx.Run: lambda app, e: app.work(app.core.run_command(e), f"/{e.command}"),
     fx.Copy: lambda app, e: app.work(app.copy(e.text), "/copy"),
     fx.Read: lambda app, e: app.work(asked.read(app, e.text), "/transcript"),
     fx.Find: lambda app, e: asked.find(app, e.text, back=e.back, anew=e.anew),

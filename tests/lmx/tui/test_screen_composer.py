@@ -37,7 +37,7 @@ async def test_the_history_keeps_no_credential(tmp_path):
     host = FakeHost(tmp_path)
     host.history_path, host.mask = tmp_path / "history.jsonl", lambda text: text.replace("kept-value", "lmx-secret-X")
     async with screen(host, (120, 24)) as shown:
-        await shown.app.remember("it is kept-value")
+        await shown.app.core.remember("it is kept-value")
     assert (tmp_path / "history.jsonl").read_text() == '{"text":"it is lmx-secret-X"}\n'
 
 
