@@ -474,7 +474,7 @@ def template() -> str:
         "# `lmx help config` tells more. A line takes effect without the # in front of it.",
     ]
     section = ""
-    for key in KEYS:
+    for key in sorted(KEYS, key=lambda key: "." in key.name):  # behind a table's heading a key would be the table's
         above, _, field = key.name.replace("*", "anthropic").rpartition(".")
         if above != section:
             lines += ["", f"# [{above}]"]
