@@ -8,7 +8,8 @@ Every surface uses it: the full screen and the plain one differ in how they draw
 | `shown` | the session that is shown: opening another, reading its events |
 | `merging` | what streams, joined to one event a frame |
 | `said` | what was said to the session, one after another |
-| `drafts` | unsent words on disk |
+| `reducing` | the reducer with its state, for a surface |
+| `kept/` | unsent drafts and the history, on disk |
 | `shell` | a command that the person runs |
 | `gate` | answers to parked calls, the mode, remembered rules |
 | `menus` | what menus and cards ask of the disk or a provider |

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lmx import words
-from lmx.bridge.drafts import Drafts
 from lmx.bridge.gate import Gate
 from lmx.bridge.host import Host
+from lmx.bridge.kept.drafts import Drafts
 from lmx.bridge.looked import Looked
 from lmx.bridge.menus import Menus
 from lmx.bridge.said import Said

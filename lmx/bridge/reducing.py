@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from lmx import words
-from lmx.bridge import history
 from lmx.bridge.actions import perform
 from lmx.bridge.bridge import Bridge
 from lmx.bridge.host import Host
+from lmx.bridge.kept import history
 from lmx.bridge.surface import Surface
 from lmx.commands import COMMANDS, Command
 from lmx.conversation import Conversation, State

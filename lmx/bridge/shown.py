@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from lmx import words
-from lmx.bridge.drafts import Drafts
 from lmx.bridge.host import Host, NeedsModel
+from lmx.bridge.kept.drafts import Drafts
 from lmx.bridge.merging import merged
 from lmx.bridge.surface import Surface
 from lmx.conversation import effects as fx

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.talk import Talk
 
-from lmx.bridge import drafts
-from lmx.bridge.drafts import Drafts, read, write
+from lmx.bridge.kept import drafts
+from lmx.bridge.kept.drafts import Drafts, read, write
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
 from lmx.conversation.draft import Draft, of, pasted

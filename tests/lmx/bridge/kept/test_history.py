@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import stat
 
-from lmx.bridge import history
+from lmx.bridge.kept import history
 
 
 def test_cmp_21_lines_are_kept_for_their_owner_only(tmp_path):
