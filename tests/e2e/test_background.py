@@ -6,15 +6,15 @@ import json
 import os
 import re
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.mock_llm import MockLLM
+from support.processes import Line, ended
 from support.program import Program, serve
 
-SERVER = "echo $$ > pid; echo ready; while :; do sleep 0.05; done"
+SERVER = 'echo $$ > pid; echo $$ > "$HOME/said"; echo ready; while :; do sleep 0.05; done'
 START = {"actions": [{"tool": "bash", "args": {"command": SERVER, "background": True}}]}
 
 
@@ -54,23 +54,6 @@ def runs(pid: int) -> bool:
         return False
 
 
-def gone(pid: int, within_s: float = 8) -> bool:
-    end = time.monotonic() + within_s
-    while runs(pid):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def pid_of(program: Program, name: str = "pid") -> int:
-    path, end = program.work / name, time.monotonic() + 20
-    while not path.exists() or not path.read_text().strip():
-        assert time.monotonic() < end, "the command did not start"
-        time.sleep(0.02)
-    return int(path.read_text())
-
-
 def test_bg_1_a_server_is_started_looked_at_and_stopped(program):
     """BG-1: the start returns at once, a poll has what is new, a cancel ends the group."""
     model = serve(program, START, about(), about(cancel=True), about(), {"text": "stopped it"})
@@ -90,14 +73,14 @@ def test_bg_4_nothing_is_left_behind(program, how):
     """BG-4, EN-4, C1-38: at the end of a run, at a signal, and when lmx is killed with -9."""
     last = {"text": "bye"} if how == "the end" else {"actions": ["shell: sleep 60"]}
     with knowing_the_task(serve(program, START, last, {"text": "bye"})) as m:
+        said = Line(program.home / "said")
         process = program.start(program.line(m, "--print", "go", "--permission-mode", "full_auto"))
-        pid = pid_of(program)
+        pid = int(said.read(process))
         if how != "the end":
-            while not m.requests() or len(m.requests()) < 2:
-                time.sleep(0.02)
+            assert m.asked(2)
             process.send_signal(getattr(signal, how))
         process.communicate(timeout=30)
-        assert gone(pid)
+        assert ended(pid)
 
 
 def test_cli_5_2_a_refused_start_and_a_poll_in_every_mode(program):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.processes import Line
 from support.program import Program, serve
 
 ALLOWED = ("--permission-mode", "full_auto")
@@ -71,17 +72,16 @@ def test_c05_whoever_holds_the_output_the_run_goes_on_and_ends(program, holder):
 
 def test_c06_sigterm_to_lmx_ends_the_whole_group(program):
     """C06 (e): what a grandchild would have done later never happens."""
-    command = "sh -c 'echo $$ > child; while [ ! -e go ]; do sleep 0.05; done; touch late' & sleep 600"
+    grandchild = 'echo $$ > "$HOME/said"; while [ ! -e go ]; do sleep 0.05; done; touch late'
+    command = f"sh -c '{grandchild}' & sleep 600"
     with serve(program, bash(command), {"text": "answer"}) as m:
+        said = Line(program.home / "said")
         process = program.start(program.line(m, "--print", "go", *ALLOWED))
-        child = program.work / "child"
-        while not child.exists() or not child.read_text().strip():
-            assert process.poll() is None
-            time.sleep(0.02)
+        child = int(said.read(process))
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
     (program.work / "go").touch()
-    assert not runs(int(child.read_text())) and not (program.work / "late").exists()
+    assert not runs(child) and not (program.work / "late").exists()
 
 
 def test_c06_a_time_limit_gives_the_output_up_to_then_and_the_run_goes_on(program):

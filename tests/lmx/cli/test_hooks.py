@@ -7,13 +7,12 @@ import os
 import re
 import signal
 import subprocess
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.confined import beside_temporary_files, confined
+from support.processes import Line, ended, interrupt_until_it_ends
 from support.program import KEY, Program, serve
 
 from lmx_core.hooks.dialect import EVENTS
@@ -365,35 +364,21 @@ def test_a_hook_runs_beside_the_sandbox(program: Program) -> None:
 # --- nothing stays behind ---------------------------------------------------------------------------------------------
 
 
-def until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Waits, at most 20 s, for what another process does."""
-    pause = threading.Event()
-    for _ in range(2_000):
-        if happened():
-            return
-        assert process.poll() is None, process.communicate()
-        pause.wait(0.01)
-    raise AssertionError("it never happened")
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
 def hanging(program: Program, event: str) -> tuple[subprocess.Popen[bytes], int]:
-    """A run that is in the middle of a hook, and the hook's process."""
-    document = ours(event, 'echo $$ > "$HOME/pid"; exec sleep 600')
+    """A run that is in the middle of a hook, and the hook's process.
+
+    The hook speaks a moment after its start: a host that is killed in that very instant has not told its watchdog of it yet.
+    """
+    document = ours(event, 'sleep 0.2; echo $$ > "$HOME/pid"; exec sleep 600')
+    said = Line(program.home / "pid")
     with serve(program, MAKE, DONE) as model:
         line = program.line(
             model, "--print", "go", "--permission-mode", "full_auto", "--hooks", file(program, document)
         )
         process = program.start(line)
-        pid = program.home / "pid"
-        until(lambda: pid.exists() and pid.read_text().endswith("\n"), process)
-    return process, int(pid.read_text())
+        pid = int(said.read(process))
+    said.close()
+    return process, pid
 
 
 def test_kill_9_of_lmx_leaves_no_hook(program: Program) -> None:
@@ -401,12 +386,7 @@ def test_kill_9_of_lmx_leaves_no_hook(program: Program) -> None:
     process, hook = hanging(program, "preToolUse")
     process.kill()
     process.communicate()
-    pause = threading.Event()
-    for _ in range(1_000):
-        if is_gone(hook):
-            return
-        pause.wait(0.01)
-    raise AssertionError("the hook outlived its host")
+    assert ended(hook), "the hook outlived its host"
 
 
 @pytest.mark.parametrize("event", ["preToolUse", "sessionEnd"])
@@ -415,23 +395,17 @@ def test_c30_ctrl_c_during_a_hook_ends_both(program: Program, event: str) -> Non
     process, hook = hanging(program, event)
     process.send_signal(signal.SIGINT)
     if event == "sessionEnd":
-        process.send_signal(signal.SIGINT)
+        interrupt_until_it_ends(process)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130 and b"Traceback" not in err, err
-    until_gone = threading.Event()
-    for _ in range(500):
-        if is_gone(hook):
-            return
-        until_gone.wait(0.01)
-    raise AssertionError("the hook is still there")
+    assert ended(hook), "the hook is still there"
 
 
 def test_c1_38_the_answer_is_printed_before_the_hooks_of_the_end_have_run(program: Program) -> None:
     """C1-38: a hook that hangs holds up the process and not the answer, and a signal meanwhile prints nothing more."""
     process, hook = hanging(program, "sessionEnd")
     assert process.stdout is not None
-    assert process.stdout.readline() == b"done\n" and process.poll() is None and not is_gone(hook)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == b"done\n" and process.poll() is None and not ended(hook, within_s=0)
+    interrupt_until_it_ends(process)
     out, err = process.communicate(timeout=20)
     assert (out, process.returncode) == (b"", 130) and b"stopped by" not in err

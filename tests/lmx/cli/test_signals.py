@@ -7,43 +7,27 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from support.mock_llm import MockLLM
+from support.processes import Line, ended, interrupt_until_it_ends
 from support.program import Program, serve
 
 from lmx.cli.stop import on_signals
 
-SLEEP = {"actions": ["shell: echo $$ > pid; exec sleep 600"]}
+SAID = """echo $$ > pid; echo $$ > "$HOME/said\""""
+SLEEP = {"actions": [f"shell: {SAID}; exec sleep 600"]}
 
 
 def running(program: Program, model: MockLLM, *flags: str, **how: object) -> subprocess.Popen[bytes]:
     """A run that is in the middle of its `sleep 600`."""
     line = program.line(model, "--print", "go", "--permission-mode", "full_auto", *flags)
+    said = Line(program.home / "said")
     process = program.start(line, **how)
-    until(lambda: (program.work / "pid").exists() and (program.work / "pid").read_text().strip() != "", process)
+    said.read(process)
+    said.close()
+    said.path.unlink()
     return process
-
-
-def until(happened: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits, at most 20 s, for what another process does; nothing tells us of it, so it is looked at now and then."""
-    pause = threading.Event()
-    for _ in range(2_000):
-        if happened():
-            return
-        assert process is None or process.poll() is None, process.communicate()
-        pause.wait(0.01)
-    raise AssertionError("it never happened")
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -58,7 +42,7 @@ def test_a_signal_cancels_records_and_leaves_nothing_behind(program: Program, nu
         assert process.returncode == 128 + number and told["exit_status"] == 128 + number, err
         assert told["stop_reason"] == "cancelled" and told["error"]["category"] == "cancelled"
         assert number.name in told["error"]["message"] and b"Traceback" not in err
-        until(lambda: is_gone(command))
+        assert ended(command)
         kinds = [entry["type"] for entry in program.entries()]
         assert "cancelled" in kinds and not list(program.sessions.glob("*.lock"))
         again = program.ask(model, "-c", "--print", "go on")
@@ -69,7 +53,7 @@ def test_a_signal_before_the_session_is_open_ends_it_at_once(program: Program) -
     """A sessions directory that hangs cannot be had; a provider that never answers can: the first request is cancelled."""
     with serve(program, {"text": "x", "ttft_ms": 60_000}) as model:
         process = program.start(program.line(model, "--print", "go"))
-        until(lambda: bool(model.requests("main")), process)
+        assert model.asked(1)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=20)
         assert (process.returncode, out) == (143, b"") and b"SIGTERM" in err
@@ -88,8 +72,8 @@ def test_ctrl_c_while_the_program_loads_ends_it_there(program: Program) -> None:
         "from lmx.__main__ import main\n"
         "main(['--print', 'hi'])\n"
     )
-    ended = subprocess.run([sys.executable, "-c", swallowed], env=program.env, cwd=program.work, timeout=20)
-    assert ended.returncode == -signal.SIGINT
+    done = subprocess.run([sys.executable, "-c", swallowed], env=program.env, cwd=program.work, timeout=20)
+    assert done.returncode == -signal.SIGINT
 
 
 def test_nohup_is_respected(program: Program) -> None:
@@ -104,15 +88,14 @@ def test_nohup_is_respected(program: Program) -> None:
 
 def test_a_second_ctrl_c_waits_for_nothing(program: Program) -> None:
     """While the first one is being seen to, another ends the process at once with the same status."""
-    script = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
+    script = f"trap '' TERM; {SAID}; while :; do sleep 1; done"
     with serve(program, {"actions": [f"shell: {script}"]}, {"text": "done"}) as model:
         process = running(program, model)
         process.send_signal(signal.SIGINT)
-        until(lambda: _has_taken(process.pid, signal.SIGINT))
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=1.5) == 130
+        interrupt_until_it_ends(process, within_s=1.5)
+        assert process.returncode == 130
         command = int((program.work / "pid").read_text())
-        until(lambda: is_gone(command))
+        assert ended(command)
 
 
 @pytest.mark.asyncio
@@ -130,14 +113,6 @@ async def test_the_second_ctrl_c_exits_inside_the_handler(monkeypatch: pytest.Mo
             stop.received(signal.SIGINT)
         assert left.pop() == 128 + first and told.pop() == "once" and not told
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _has_taken(pid: int, number: int) -> bool:
-    """No signal of this number is pending: the process has taken the first."""
-    for line in Path(f"/proc/{pid}/status").read_text().split("\n"):
-        if line.startswith(("SigPnd", "ShdPnd")) and int(line.split()[1], 16) & (1 << (number - 1)):
-            return False
-    return True
 
 
 def test_c10_30_an_unexpected_exception_is_one_sentence(program: Program) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pexpect
 import pytest
+from support.processes import Line
 from support.program import LMX, Program, serve
 
 FULL = ("--permission-mode", "full_auto")
@@ -157,12 +157,10 @@ def test_what_a_killed_lmx_had_under_way_is_named_and_taken_back_by_force(progra
     """CK-4: kill -9 in the middle of a command; what was before is put back, what was under way is uncertain."""
     (program.work / "a").write_text("one\n")
     ran(program, bash("echo two > a"))
-    with serve(program, bash("echo three > a; sleep 60"), {"text": "never"}) as model:
+    with serve(program, bash('echo three > a; echo > "$HOME/said"; sleep 60'), {"text": "never"}) as model:
+        said = Line(program.home / "said")
         running = program.start(program.line(model, "-c", "--print", "go on", *FULL))
-        end = time.monotonic() + 30
-        while (program.work / "a").read_text() != "three\n":
-            assert time.monotonic() < end and running.poll() is None
-            time.sleep(0.02)
+        said.read(running)
         running.kill()
         running.communicate()
     done = program.run("undo", "--yes")
