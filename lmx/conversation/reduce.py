@@ -21,7 +21,7 @@ from lmx.conversation.panels import frame as panels
 from lmx.conversation.session import answers, calls, cards, entries, phases, turns
 from lmx.conversation.state import State
 from lmx.conversation.step import Command, Policy, Receipts, Step, Suggest
-from lmx.conversation.unsent import browsing, followups, kept, notes, queue
+from lmx.conversation.unsent import browsing, followups, kept, leaving, notes, queue
 from lmx.rows import Row
 from lmx.sanitize import one_line, visible
 from lmx_core import ToolCall, events
@@ -102,7 +102,7 @@ def _panel_key(step: Step, message: msg.PanelKey) -> None:
 
 
 def _interrupt(step: Step, message: msg.Interrupt) -> None:
-    lines.interrupt(step)
+    leaving.interrupt(step)
     _wait_no_longer(step)
 
 
@@ -298,7 +298,7 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.Edited: lambda step, m: lines.edited(step, m.draft),
     msg.Submit: _submit,
     msg.Complete: _complete,
-    msg.Escape: lambda step, m: lines.escape(step, selection=m.selection),
+    msg.Escape: lambda step, m: leaving.escape(step, selection=m.selection),
     msg.Interrupt: _interrupt,
     msg.Older: _older,
     msg.Newer: _newer,
@@ -327,8 +327,8 @@ _HANDLERS: dict[type, Callable[[Step, Any], None]] = {
     msg.ShellBegan: _shell_began,
     msg.ShellSaid: lambda step, m: calls.output(step, m.id, m.text),
     msg.ShellEnded: _shell_ended,
-    msg.CancelAsked: lambda step, m: lines.cancel(step),
-    msg.QuitAsked: lambda step, m: lines.quit_asked(step),
+    msg.CancelAsked: lambda step, m: leaving.cancel(step),
+    msg.QuitAsked: lambda step, m: leaving.quit_asked(step),
     msg.Wanted: lambda step, m: step.do(m.effect),
     msg.PromptAsked: lambda step, m: lines.ask(step, m.text),
     msg.Labelled: lambda step, m: labels.label(step, m.name),
