@@ -15,7 +15,8 @@ from support.talk import Talk, call
 
 from lmx.conversation import effects as fx
 from lmx.conversation import messages as msg
-from lmx.conversation.draft import Draft, pasted
+from lmx.conversation.draft import Draft, of, pasted
+from lmx.conversation.panels.question import QuestionPanel
 from lmx.conversation.state import Queue, State
 from lmx_core import events
 
@@ -35,6 +36,10 @@ class Engine:
         self.steers: list[str] = []
         self.given: list[str] = []
         self.recorded: list[str] = []
+        self.answers: list[str] = []
+
+
+QUESTION = {"question": "why?", "type": "text", "options": [], "diagram": ""}
 
 
 class Words(RuleBasedStateMachine):
@@ -139,6 +144,34 @@ class Words(RuleBasedStateMachine):
         self.talk.result(bash, "out")
 
     @precondition(lambda self: self.engine.busy)
+    @rule(read=st.booleans())
+    def asks_the_person(self, read: bool) -> None:
+        id = f"q{self.count}-{self.talk.now}"
+        self.tell(events.Question(call_id=id, kind="question", payload={"questions": [QUESTION, QUESTION]}))
+        if read and self.talk.state.panel is not None:
+            self.tell(msg.PanelPainted(self.talk.state.panel.id))
+            self.talk.later(500)
+
+    @precondition(lambda self: isinstance(self.talk.state.panel, QuestionPanel))
+    @rule()
+    def writes_an_answer(self) -> None:
+        self.count += 1
+        written = self.talk.state.panel.given[min(self.talk.state.panel.tab, 1)].text
+        self.tell(msg.PanelEdited(of(f"{written.text} w{self.count} "), f" w{self.count} "))
+
+    @precondition(lambda self: isinstance(self.talk.state.panel, QuestionPanel))
+    @rule(keys=st.lists(st.sampled_from(("enter", "tab", "escape", "d", "up")), min_size=1, max_size=3))
+    def presses_in_a_panel(self, keys: list[str]) -> None:
+        for key in keys:
+            self.tell(msg.PanelKey(key, key if len(key) == 1 else ""))
+
+    @precondition(lambda self: isinstance(self.talk.state.panel, QuestionPanel))
+    @rule(status=st.sampled_from(("answered", "timed_out")))
+    def a_question_is_over(self, status: str) -> None:
+        id = self.talk.state.panel.id
+        self.talk.append("approval", {"call_id": id, "kind": "question", "status": status, "detail": {}})
+
+    @precondition(lambda self: self.engine.busy)
     @rule(reason=st.sampled_from(("stop", "cancelled", "error", "max_turns")), tells=st.booleans())
     def finishes(self, reason: str, tells: bool) -> None:
         if tells:
@@ -186,6 +219,8 @@ class Words(RuleBasedStateMachine):
                     assert self.engine.prompt is None and not self.engine.busy, "a prompt while one is at work"
                     self.engine.prompt = effect
                     self.engine.given.append(effect.text)
+                case fx.AnswerQuestion(value=value):
+                    self.engine.answers += [answer["text"] for answer in value.get("answers", ())]
                 case fx.SteerTurn(text):
                     self.engine.steers.append(text)
                     self.engine.given.append(text)
@@ -239,7 +274,8 @@ class Words(RuleBasedStateMachine):
         drafts += [*state.queue.items, state.queue.before]
         drafts += [state.browsing.live] if state.browsing else []
         drafts += [state.steer.draft] if state.steer else []
-        places = [draft.expanded() for draft in drafts] + self.engine.recorded
+        drafts += self.in_panels()
+        places = [draft.expanded() for draft in drafts] + self.engine.recorded + self.engine.answers
         there = set(WORD.findall("\n".join(places)))
         assert there >= {f"w{n}" for n in range(1, self.count + 1)} - self.never_typed()
 
@@ -247,10 +283,14 @@ class Words(RuleBasedStateMachine):
         everything = "\n".join(self.seen())
         return {f"w{n}" for n in range(1, self.count + 1)} - set(WORD.findall(everything))
 
+    def in_panels(self) -> list[Draft]:
+        panels = [panel for panel in (self.talk.state.panel, *self.talk.state.waiting_panels) if panel is not None]
+        return [draft for panel in panels for draft in panel.unsent()]
+
     def seen(self) -> list[str]:
         state = self.talk.state
         self.log = getattr(self, "log", [])
-        self.log.append(state.draft.expanded())
+        self.log += [draft.expanded() for draft in (state.draft, *self.in_panels())]
         return self.log
 
     @invariant()
