@@ -96,6 +96,8 @@ def test_nothing_of_the_repository_runs_or_is_touched(tree, tmp_path, monkeypatc
         (hooks / name).chmod(0o755)
     (tree / "a.txt").write_text("changed\n")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(trap))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\n\tclean = {trap}\n[diff]\n\texternal = {trap}\n')
     before = (tree / ".git" / "index").stat().st_mtime_ns, sorted(os.listdir(tree / ".git"))
     found = worktree.changes(tree)
     for change in found.files:

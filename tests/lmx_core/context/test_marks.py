@@ -9,6 +9,7 @@ from support.transcripts import Conversation
 from lmx_core.context import marks
 from lmx_core.context.marks import Marks
 from lmx_core.context.project import Projection
+from lmx_core.context.stubs import Rules
 from lmx_core.transcript.audit import Sent
 from lmx_core.transcript.weight import weight
 
@@ -77,6 +78,16 @@ def test_what_is_kept_outlives_a_summary_word_for_word_and_once():
     talk.add("compaction", summary="further", **{"from": sent[3].id, "to": talk.entries[-1].id, "entries": 4})
     again = [words(entry) for entry in Projection(lost, talk.entries).entries()]
     assert sum("output 1 " in text for text in again) == 1 and "further" in again[1]
+
+
+def test_what_is_kept_does_not_shrink_with_age():
+    """CP-1: other files of earlier prompts are no longer shown."""
+    talk = talked(3)
+    marked(talk, "kept", talk.entries[0])
+    talk.user("now")
+    sent = Projection(lost, talk.entries, rules=Rules(stubs=None, keep_attachments=1, keep_media=None)).entries()
+    assert sent[0].payload["attachments"][0]["text"] == "t" * 2_000
+    assert "no longer shown" in sent[3].payload["attachments"][0]["text"]
 
 
 def test_kept_words_cannot_end_their_own_frame():
