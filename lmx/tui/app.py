@@ -197,7 +197,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self.main.composer.clear_selection()
 
     def keys(self) -> Sequence[tuple[str, str]]:
-        return self.bound.listed()
+        terminal = self.terminal
+        return self.bound.listed(told_apart=terminal is None or terminal.tells_keys_apart)
 
     # --- keys -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,18 @@ def mouse(app: LmxApp, on: bool | None) -> None:
     app.tell(msg.Say(text=words.MOUSE_ON if has_it else words.MOUSE_OFF, tone="muted"))
 
 
+def _keys(app: LmxApp) -> str:
+    """Whether modifiers reach us, and what a person can do where they do not (KEY-5)."""
+    if app.terminal is not None and app.terminal.tells_keys_apart:
+        return words.KEYS_TOLD_APART
+    hints = [words.KEYS_PLAIN]
+    if os.environ.get("TMUX"):
+        hints.append(words.KEYS_IN_TMUX)
+    if sys.platform == "darwin":
+        hints.append(words.KEYS_ON_A_MAC)
+    return "; ".join(hints)
+
+
 def tell_terminal(app: LmxApp) -> None:
     """A row with what a report about the screen needs: what was said by the environment, and what was found."""
     env, look = os.environ, app.look
@@ -76,6 +89,7 @@ def tell_terminal(app: LmxApp) -> None:
         ("colours", f"{look.depth if look.colours else 'none'}, {look.theme} theme ({look.reason})"),
         ("frames", "synchronized" if app._sync_available else "plain"),
         ("clipboard", route),
+        ("keys", _keys(app)),
     ]
     wide = max(len(what) for what, _ in facts)
     app.tell(msg.Say(text="\n".join(f"{what:<{wide}}  {one_line(how)}" for what, how in facts)))

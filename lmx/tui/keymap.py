@@ -106,12 +106,36 @@ class Keymap:
     def keys(self, action: str) -> list[str]:
         return [key for key, bound in self.bindings.items() if bound == action]
 
-    def listed(self) -> Sequence[tuple[str, str]]:
-        """(keys, what they do) for /help, as they are bound now."""
+    def listed(self, *, told_apart: bool = True) -> Sequence[tuple[str, str]]:
+        """(keys, what they do) for /help, as they are bound now.
+
+        `told_apart`: the terminal spells modifiers out. Where it does not, keys that it may be unable to send are marked
+        (KEY-5).
+        """
+
+        def said(key: str) -> str:
+            return spoken(key) if told_apart or every_terminal_sends(key) else f"{spoken(key)}*"
+
         told = [(self.keys(action), does) for action, _, does in TABLE if does]
         together = [([key for action in actions for key in self.keys(action)], does) for actions, does in _TOGETHER]
-        rows = [(", ".join(map(spoken, bound)), does) for bound, does in (*told, *together) if bound]
-        return [*rows, _OF_A_SHELL]
+        rows = [(", ".join(map(said, bound)), does) for bound, does in (*told, *together) if bound]
+        marked = [_MAY_NOT_COME] if any("*" in keys for keys, _ in rows) else []
+        return [*rows, _OF_A_SHELL, *marked]
+
+
+_MOVES = frozenset("up down left right home end pageup pagedown insert delete".split()) | {
+    f"f{n}" for n in range(1, 13)
+}
+_CONTROLS = frozenset("@ backslash right_square_bracket circumflex_accent underscore".split())
+
+
+def every_terminal_sends(key: str) -> bool:
+    """Has this key an encoding of its own in the oldest terminals?"""
+    *modifiers, name = key.split("+")
+    others = set(modifiers) - {"alt"}
+    if not others or name in _MOVES or key == "shift+tab":
+        return True
+    return others == {"ctrl"} and ((len(name) == 1 and name.isascii() and name.isalpha()) or name in _CONTROLS)
 
 
 def key_named(text: str) -> str | None:
@@ -200,5 +224,7 @@ _TOGETHER: tuple[tuple[tuple[str, ...], str], ...] = (
     (("bottom",), "to the newest row"),
 )
 """Keys that are told by the handful, so that the list fits on a screen."""
+
+_MAY_NOT_COME = ("*", "this terminal may send it as the key without Shift or Ctrl; /doctor says more")
 
 _OF_A_SHELL = ("Ctrl-A/E/W/U/K/Y, Alt-B/F/D/Y", "the line editing of a shell; Ctrl-_ undoes")

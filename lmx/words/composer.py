@@ -99,6 +99,10 @@ KEYS_NO_KEY = (
     "keys: {key!r} names no key; one is ctrl, alt or shift joined by -, then a character or a name such as page_up"
 )
 KEYS_TWICE = "keys: {first} and {second} are the same key, which can do one thing only; the first holds"
+KEYS_TOLD_APART = "modifiers are told apart"
+KEYS_PLAIN = "Shift-Enter may come as Enter; Alt-Enter and Ctrl-J are a new line everywhere"
+KEYS_IN_TMUX = "tmux passes modifiers on with `set -g extended-keys on`"
+KEYS_ON_A_MAC = "Alt needs Option as Meta (Terminal: Profiles, Keyboard; iTerm: Profiles, Keys, Esc+)"
 KEYS_NO_INTERRUPT = "keys: interrupt must stay bound, or a turn could not be stopped; Ctrl-C keeps it"
 
 # --- the editor ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 RESIZE_INTERVAL = 0.05
 """Seconds between two sizes told to the app; the newest wins (TRM-8)."""
+_KITTY = re.compile(r"\?\d{1,4}u")
 _SYNC_START, _SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 _MOUSE = {
     "press": textual_events.MouseDown,
@@ -61,6 +63,8 @@ class TerminalDriver(Driver):
         self.filter = InputFilter()
         self.synchronized = False
         self.titled = False
+        self.tells_keys_apart = False
+        """The terminal has said that it spells modifiers out: Shift-Enter is not Enter (KEY-5)."""
         self.marks_pastes = False
         """Bracketed pastes have come: what is typed was typed (CMP-18)."""
         self._pointed = False
@@ -282,3 +286,5 @@ class TerminalDriver(Driver):
         """Answers are never text; the one that is looked at says that synchronized output is known."""
         if reply.kind == "csi" and reply.body in ("?2026;1$y", "?2026;2$y", "?2026;3$y"):
             self.synchronized = True
+        elif reply.kind == "csi" and _KITTY.fullmatch(reply.body):
+            self.tells_keys_apart = True

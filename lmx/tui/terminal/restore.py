@@ -59,6 +59,7 @@ def enter(*, mouse: bool, kitty: bool, query: bool) -> str:
             "\x1b[?1004h\x1b[?2004h",
             KITTY_PUSH if kitty else "",
             "\x1b[?2026$p" if query else "",
+            "\x1b[?u" if query and kitty else "",
         )
     )
 

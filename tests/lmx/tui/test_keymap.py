@@ -141,3 +141,23 @@ def test_key_5_help_lists_what_is_bound_now():
     assert told["the newest outputs, whole"] == "Ctrl-O, F7"
     told = {does: keys for keys, does in merged({"ctrl-o": "top"})[0].listed()}
     assert "the newest outputs, whole" not in told
+
+
+@pytest.mark.parametrize(
+    "key, sent",
+    (
+        ("enter", True), ("shift+enter", False), ("ctrl+enter", False), ("alt+enter", True), ("ctrl+j", True),
+        ("ctrl+1", False), ("ctrl+shift+p", False), ("alt+1", True), ("shift+up", True), ("ctrl+home", True), ("shift+tab", True),
+        ("f5", True), ("ctrl+underscore", True), ("alt+ctrl+x", True), ("alt+shift+x", False),
+    ),
+)  # fmt: skip
+def test_key_5_what_a_terminal_may_not_be_able_to_send(key, sent):
+    """KEY-5: without a protocol that spells modifiers out."""
+    assert keymap.every_terminal_sends(key) is sent
+
+
+def test_key_5_help_marks_what_this_terminal_may_not_send():
+    """KEY-5: and says what the mark means; nothing is marked where modifiers are told apart."""
+    rows = keymap.Keymap().listed(told_apart=False)
+    assert ("Shift-Enter*, Alt-Enter, Ctrl-J", "a new line (also \\ then Enter)") in rows and rows[-1][0] == "*"
+    assert not any("*" in keys for keys, _ in keymap.Keymap().listed())

@@ -302,7 +302,10 @@ async def test_another_session_and_back(tmp_path):
     async with screen(host) as shown:
         await shown.say("first question")
         await shown.until("1 req")
-        name, before = shown.app.state.name, [row for row in shown.rows() if "first" in row.lstrip("> ")[:5] or "1 req" in row]
+        name, before = (
+            shown.app.state.name,
+            [row for row in shown.rows() if "first" in row.lstrip("> ")[:5] or "1 req" in row],
+        )
         await shown.say("/new")
         await shown.when(lambda: "first answer" not in shown.text() and shown.app.state.name != name, "another session")
         await shown.say("second question")

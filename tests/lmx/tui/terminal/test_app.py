@@ -18,6 +18,7 @@ from textual.widgets import Static
 from lmx.tui.terminal.app import TerminalApp
 from lmx.tui.terminal.crash import MASK, report, without_secrets
 from lmx.tui.terminal.driver import Paste, TerminalDriver
+from lmx.tui.terminal.filter import InputFilter
 from lmx.tui.terminal.look import Look
 from lmx.tui.terminal.paint import Painter
 
@@ -164,3 +165,13 @@ def test_trm_8_a_frame_of_the_size_before_is_not_drawn() -> None:
     Laid.outer_size = Size(40, 10)
     app._send_frame(terminal, Laid(), rows)  # type: ignore[arg-type]  # as above
     assert "I change it." in terminal.frames[0]
+
+
+@pytest.mark.parametrize("body, apart", (("?1u", True), ("?0u", True), ("?2026;1$y", False), ("?u", False), ("?1;2c", False)))
+def test_key_5_a_terminal_that_answers_tells_keys_apart(body: str, apart: bool) -> None:
+    """KEY-5: the answer to the question which keyboard flags are set, and no other."""
+    driver = TerminalDriver.__new__(TerminalDriver)
+    driver.tells_keys_apart = driver.synchronized = False
+    (reply,) = InputFilter().feed(f"\x1b[{body}".encode())
+    driver._reply(reply)
+    assert driver.tells_keys_apart is apart
