@@ -76,6 +76,9 @@ class LineActions:
     def find(self, text: str) -> None:
         self._surface.tell(msg.FindAsked(text))
 
+    def colour(self, name: str | None) -> None:
+        self._surface.tell(msg.Wanted(fx.Tint(name)))
+
     def mouse(self, on: bool | None) -> None:
         self._surface.tell(msg.Wanted(fx.Mouse(on)))
 

@@ -93,6 +93,7 @@ _DOES: dict[type, Callable[[Bridge, Any], None]] = {
     fx.Copy: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="copy"))),
     fx.Read: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="transcript"))),
     fx.Find: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="find"))),
+    fx.Tint: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="color"))),
     fx.Mouse: lambda to, e: to.surface.tell(msg.Trouble(words.NOT_ON_THIS_SURFACE.format(command="mouse"))),
     fx.TellTerminal: lambda to, e: None,
     fx.ReadBefore: lambda to, e: to.surface.work(to.menus.before(e.call_id, e.path), "evidence"),

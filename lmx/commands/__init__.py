@@ -10,7 +10,7 @@ from lmx.commands.base import Actions, Command
 from lmx.commands.configured import Effort, Provider, Tools
 from lmx.commands.doctor import Doctor
 from lmx.commands.help import Help
-from lmx.commands.looks import Find, Mouse, Name, Notices, Theme, WaitingLine
+from lmx.commands.looks import Color, Find, Mouse, Name, Notices, Theme, WaitingLine
 from lmx.commands.permissions import Permissions
 from lmx.commands.session import Clear, Compact, Context, Fork, Model, New, Quit, Resume, Retry
 from lmx.commands.shell import Shell
@@ -57,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
     Notices(),
     Theme(),
     Name(),
+    Color(),
     Doctor(),
     Shell(),
     Quit(),

@@ -117,6 +117,9 @@ class Actions(Protocol):
     def find(self, text: str) -> None:
         """Look for a text in the transcript that is shown."""
 
+    def colour(self, name: str | None) -> None:
+        """Give the screen this accent; empty: its theme's own, None: say which there is."""
+
     def mouse(self, on: bool | None) -> None:
         """Take the mouse, or give it to the terminal; None says who has it."""
 

@@ -1,4 +1,4 @@
-"""Commands about this screen and what waits in it: /name, /theme, /notices, /find, /mouse, /queue (tui.md 4)."""
+"""Commands about this screen and what waits in it: /name, /color, /theme, /notices, /find, /mouse, /queue (tui.md 4)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,21 @@ class Name(Command):
 
     async def perform(self, act: Actions, argument: str) -> None:
         act.label("" if argument == "default" else argument or None)
+
+
+class Color(Command):
+    name = "color"
+    summary = "give this screen another accent, to tell it from others, until it is left"
+    hint = "[COLOUR | default]"
+    when = "always"
+
+    def check(self, argument: str) -> str | None:
+        known = argument.lower() in ("", "default", *words.COLOURS)
+        return None if known else words.COLOUR_USAGE.format(all=", ".join(words.COLOURS))
+
+    async def perform(self, act: Actions, argument: str) -> None:
+        chosen = argument.lower()
+        act.colour("" if chosen == "default" else chosen or None)
 
 
 class Theme(Command):

@@ -274,6 +274,12 @@ class Find(Effect, frozen=True, kw_only=True):
     anew: bool = False
 
 
+class Tint(Effect, frozen=True):
+    """Give the screen this accent; empty: its theme's own, None: only say which there is."""
+
+    colour: str | None
+
+
 class Mouse(Effect, frozen=True):
     """Take the mouse, give it to the terminal, or (None) only say who has it."""
 

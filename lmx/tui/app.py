@@ -392,6 +392,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Copy: lambda app, e: app.work(app.copy(e.text), "/copy"),
     fx.Read: lambda app, e: app.work(asked.read(app, e.text), "/transcript"),
     fx.Find: lambda app, e: asked.find(app, e.text, back=e.back, anew=e.anew),
+    fx.Tint: lambda app, e: asked.tint(app, e.colour),
     fx.Mouse: lambda app, e: asked.mouse(app, e.on),
     fx.TellTerminal: lambda app, e: asked.tell_terminal(app),
     fx.Quit: lambda app, e: app.exit(0),

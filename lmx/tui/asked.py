@@ -58,6 +58,13 @@ def find(app: LmxApp, text: str, *, back: bool, anew: bool) -> None:
     app.tell(msg.FoundText(app.main.transcript.find(text, back=back, anew=anew)))
 
 
+def tint(app: LmxApp, colour: str | None) -> None:
+    """Gives the screen another accent, and says which it has."""
+    if colour is not None and (theme := app.wardrobe.tint(colour)) is not None:
+        app.main.dress_in(theme)
+    app.tell(msg.Say(text=app.wardrobe.tint_told(), tone="muted"))
+
+
 def mouse(app: LmxApp, on: bool | None) -> None:
     """Takes the mouse or gives it to the terminal, at once and after each suspension."""
     terminal = app.terminal

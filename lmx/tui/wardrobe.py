@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from lmx import words
 from lmx.bridge.host import Appearance
 from lmx.sanitize import one_line
 from lmx.tui.terminal.look import Look
 from lmx.tui.view.custom import all_themes
 from lmx.tui.view.theme import THEMES, Theme
+
+ACCENTS = {"red": "error", "orange": "edit", "yellow": "warn", "green": "ok", "blue": "tool", "purple": "activity"}
+"""A colour of /color is the one that the theme has for something else: it can be read there, whatever the background."""
 
 
 class Wardrobe:
@@ -21,6 +26,7 @@ class Wardrobe:
         if self._forbidden:
             self.faults.append(words.NO_COLOR_SET)
         self.worn = self.themes.get(look.theme, THEMES["dark"])
+        self._accent = ""
 
     def wear(self, name: str) -> Theme | None:
         """Changes to the theme of this name; None where there is none, or where colours are not wanted."""
@@ -28,7 +34,24 @@ class Wardrobe:
         if theme is None or (self._forbidden and theme.coloured):
             return None
         self.worn, self._why = theme, "chosen"
-        return theme
+        return self._tinted()
+
+    def tint(self, colour: str) -> Theme | None:
+        """The theme that is worn with this accent from now on, "" for its own; None where it has no colours."""
+        if not self.worn.coloured:
+            return None
+        self._accent = colour
+        return self._tinted()
+
+    def _tinted(self) -> Theme:
+        slot = ACCENTS.get(self._accent) if self.worn.coloured else None
+        return msgspec.structs.replace(self.worn, accent=getattr(self.worn, slot)) if slot else self.worn
+
+    def tint_told(self) -> str:
+        """Which accent there is, and which there are to choose from."""
+        if not self.worn.coloured:
+            return words.COLOUR_NONE
+        return words.COLOUR_IS.format(colour=self._accent or "default", all=", ".join(words.COLOURS))
 
     def told(self, name: str) -> str:
         """What is worn, or why `name` is not."""

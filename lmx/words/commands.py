@@ -71,18 +71,20 @@ def forked(name: str, turn: int | None) -> str:
 FORK_USAGE = "/fork takes the number of the last turn to keep, such as 3, or nothing for all of it"
 QUEUE_USAGE = "/queue takes nothing, or clear"
 QUEUE_CLEARED = "{messages} taken from the queue; Up brings them back"
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple")
+COLOUR_USAGE = "/color takes one of {all}, or default"
+COLOUR_IS = "the accent of this screen is {colour}; /color takes {all} or default"
+COLOUR_NONE = "this screen shows no colours, so there is no accent to change; /theme says why"
 LABELLED = "this screen calls the session {name}"
 HELP_MORE = "more: `lmx help` in a shell, and docs/ of the project"
 
 # --- /doctor -------------------------------------------------------------------------------------------------------------
 
-DOCTOR_UNLIMITED = "none"
 DOCTOR_NOTHING_KEPT = "nothing is kept on disk"
 DOCTOR_UNDO = "changes are recorded"
 DOCTOR_NO_UNDO = "off"
 DOCTOR_NO_SANDBOX = "off; commands run as you"
 DOCTOR_NO_KEYS = "none set"
-DOCTOR_NO_PTY = "not a terminal"
 
 
 def doctor_permissions(mode: str, source: str, allow: int, deny: int) -> str:
@@ -193,7 +195,6 @@ VERIFY_USAGE = "/verify takes nothing, on, or off"
 VERIFY_NONE = (
     "the check after edits is switched off for this start: `verify` in the configuration, or `disabled_extensions`"
 )
-VERIFY_NO_COMMAND = "no command is known to check this project; `verify.command` in the configuration names one"
 
 
 def verify_told(enabled: bool, command: str | None, last: str) -> str:

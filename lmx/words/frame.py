@@ -149,7 +149,6 @@ def unchanged_lines(number: int) -> str:
 # --- commands ------------------------------------------------------------------------------------------------------------
 
 ALSO = "also {names}"
-NO_SESSIONS = "there are no stored sessions here; /resume all lists those of every directory"
 MODEL_IS = "the model is {model}; /model PROVIDER:MODEL switches"
 NO_MODEL = "no model is set; /model PROVIDER:MODEL starts with one"
 ALREADY_HERE = "that session is the one you are in"

@@ -73,6 +73,9 @@ class Asked:
     def find(self, text: str) -> None:
         self.done.append(("find", text))
 
+    def colour(self, name: str | None) -> None:
+        self.done.append(("colour", name))
+
     def mouse(self, on: bool | None) -> None:
         self.done.append(("mouse", on))
 
@@ -161,6 +164,7 @@ def perform(name: str, argument: str = "", **asked) -> list[tuple]:
         ("notices", "", [("notices",)]),
         ("queue", "", [("queue", False)]), ("queue", "clear", [("queue", True)]),
         ("find", "a b", [("find", "a b")]),
+        ("color", "", [("colour", None)]), ("color", "Red", [("colour", "red")]), ("color", "default", [("colour", "")]),
         ("mouse", "", [("mouse", None)]), ("mouse", "on", [("mouse", True)]), ("mouse", "off", [("mouse", False)]),
         ("refresh", "", [("say", "2 attached files read again")]),
     ),
