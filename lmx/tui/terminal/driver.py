@@ -65,8 +65,7 @@ class TerminalDriver(Driver):
         self.titled = False
         self.tells_keys_apart = False
         """The terminal has said that it spells modifiers out: Shift-Enter is not Enter (KEY-5)."""
-        self.marks_pastes = False
-        """Bracketed pastes have come: what is typed was typed (CMP-18)."""
+        self._marked = False
         self._pointed = False
         self._environ = dict(os.environ)
         self._tty: Tty | None = None
@@ -81,6 +80,14 @@ class TerminalDriver(Driver):
     @property
     def can_suspend(self) -> bool:
         return True
+
+    @property
+    def marks_pastes(self) -> bool:
+        """Does the terminal say where a paste begins and ends? One that has done so, or knows younger things, does (CMP-18).
+
+        tmux always does, and what is typed into it by `send-keys` was meant as typed.
+        """
+        return self._marked or self.synchronized or self.tells_keys_apart or bool(self._environ.get("TMUX"))
 
     @property
     def entered(self) -> bool:
@@ -256,7 +263,7 @@ class TerminalDriver(Driver):
         if isinstance(event, Key):
             return textual_events.Key(event.key, event.character)
         if isinstance(event, PasteEvent):
-            self.marks_pastes = True
+            self._marked = True
             return Paste(event.text, event.removed, event.size)
         if isinstance(event, Mouse):
             return self._mouse_message(event)

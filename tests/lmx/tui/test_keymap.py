@@ -147,8 +147,8 @@ def test_key_5_help_lists_what_is_bound_now():
     "key, sent",
     (
         ("enter", True), ("shift+enter", False), ("ctrl+enter", False), ("alt+enter", True), ("ctrl+j", True),
-        ("ctrl+1", False), ("ctrl+shift+p", False), ("alt+1", True), ("shift+up", True), ("ctrl+home", True), ("shift+tab", True),
-        ("f5", True), ("ctrl+underscore", True), ("alt+ctrl+x", True), ("alt+shift+x", False),
+        ("ctrl+1", False), ("ctrl+shift+p", False), ("alt+1", True), ("shift+up", True), ("ctrl+home", True),
+        ("shift+tab", True), ("f5", True), ("ctrl+underscore", True), ("alt+ctrl+x", True), ("alt+shift+x", False),
     ),
 )  # fmt: skip
 def test_key_5_what_a_terminal_may_not_be_able_to_send(key, sent):

@@ -175,3 +175,14 @@ def test_key_5_a_terminal_that_answers_tells_keys_apart(body: str, apart: bool) 
     (reply,) = InputFilter().feed(f"\x1b[{body}".encode())
     driver._reply(reply)
     assert driver.tells_keys_apart is apart
+
+
+@pytest.mark.parametrize("known", ("_marked", "synchronized", "tells_keys_apart", "TMUX", ""))
+def test_cmp_18_a_terminal_that_marks_pastes_is_not_guessed_at(known: str) -> None:
+    """CMP-18: it has marked one, or answers to what is younger than that, or is tmux; `send-keys` there is typing."""
+    driver = TerminalDriver.__new__(TerminalDriver)
+    driver._marked = driver.synchronized = driver.tells_keys_apart = False
+    driver._environ = {known: "x"} if known == "TMUX" else {}
+    if known not in ("TMUX", ""):
+        setattr(driver, known, True)
+    assert driver.marks_pastes is bool(known)
