@@ -106,6 +106,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.stores.memory import MemoryStore as MemoryStore
     from lmx_core.stores.sqlite import SQLiteStore as SQLiteStore
     from lmx_core.tasks import run_in_thread as run_in_thread
+    from lmx_core.tools.override import Override as Override
     from lmx_core.tools.profile import ToolExchange as ToolExchange
     from lmx_core.tools.profile import ToolProfile as ToolProfile
     from lmx_core.transcript.fork import fork as fork
@@ -137,6 +138,7 @@ _HOME = {
     "lmx_core.entry": "Entry",
     "lmx_core.context.compaction": "Compaction StandardCompaction",
     "lmx_core.context.replay": "replay_request",
+    "lmx_core.tools.override": "Override",
     "lmx_core.tools.profile": "ToolExchange ToolProfile",
     "lmx_core.calls": "Tool ToolCall ToolContext Result Descriptor Effects Policy",
     "lmx_core.verdict": "Allow Deny Rewrite Pending Feedback Decision",

@@ -131,6 +131,13 @@ def _source_digest(tool: Tool) -> str | None:
     return digest and hashlib.sha256(f"{digest} {type(tool).__qualname__}".encode()).hexdigest()
 
 
+def file_digest(function: object) -> str | None:
+    """SHA-256 of the file that a function is defined in; None where there is none."""
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    source = getattr(module, "__file__", None)
+    return _file_digest(source) if isinstance(source, str) else None
+
+
 @lru_cache(maxsize=256)
 def _file_digest(source: str) -> str | None:
     # The whole file and not the lines of the class: to find those costs more than everything else at a session's start.

@@ -22,7 +22,7 @@ PUBLIC = """
     DefaultProvider Deny Descriptor Document DocumentTooLarge EXTENSION_API Effects Entry Environment Extension
     ExtensionRefused FOREVER Failure Feedback Guard Harness HookContext HookDenied HookFailed Inherit InvalidAnswer
     InvalidModel JSONLStore Lease LmxError LocalEnvironment ManualClock MemoryStore Messages NothingToDo
-    NothingToRetry Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime
+    NothingToRetry Override Pending Policy PromptResult Provider ProviderLimiter RefreshFailed Request Result Rewrite Runtime
     SQLiteStore Sandbox SandboxUnavailable Scripted Scrub SearchBackend SearchResult Secrets Session SessionDown
     SessionLocked SnapshotTimeout StandardCompaction Store StoreError StoreUnsupported Subscription SystemClock Tool
     ToolCall ToolContext ToolError ToolExchange ToolProfile ToolSpec ToolStatus ToolsDisallowed TranscriptNotFound

@@ -20,6 +20,7 @@ from lmx_core import (
     events,
 )
 from lmx_core.builtin import REGISTRY
+from lmx_core.calls import Runtime as Runs
 from lmx_core.errors import UnsupportedEffort
 from lmx_core.providers.scripted import complete, http_error, tool_call, tool_calls
 from lmx_core.testing import assert_valid_transcript, collect, prompt
@@ -100,6 +101,19 @@ async def test_a_model_has_the_tool_it_was_taught_also_when_it_is_chosen_later()
             Messages().tools_changed(["edit", "echo"]),
         ]
         assert_valid_transcript(w.entries)
+
+
+async def test_de_4_a_hosts_deadline_changes_nothing_in_what_a_tool_tells_the_model():
+    """DE-4: the call is given up in time; the schema is the tool's, also where it speaks of a longer time."""
+    bash, slow = REGISTRY["bash"], Gate(runtime=Runs(timeout_ms=600_000))
+    async with world([call("gate", "c"), complete("ok")], tools=[bash, slow], tool_timeout_ms=1_000) as w:
+        await w.session.prompt("go")
+        await w.until(lambda: slow.began)
+        await w.clock.advance(1_000)
+        await w.until(lambda: w.of("tool_result"))
+        assert w.of("tool_result")[0]["outcome"] == "timeout"
+        assert [tool.schema for tool in w.provider.requests[0].tools] == [bash.schema, slow.schema]
+        assert "600" in str(bash.schema)
 
 
 async def test_a_tool_that_somebody_wrapped_or_withheld_is_not_gone_round():
