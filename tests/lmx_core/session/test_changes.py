@@ -106,7 +106,7 @@ async def test_a_model_has_the_tool_it_was_taught_also_when_it_is_chosen_later()
 async def test_de_4_a_hosts_deadline_changes_nothing_in_what_a_tool_tells_the_model():
     """DE-4: the call is given up in time; the schema is the tool's, also where it speaks of a longer time."""
     bash, slow = REGISTRY["bash"], Gate(runtime=Runs(timeout_ms=600_000))
-    async with world([call("gate", "c"), complete("ok")], tools=[bash, slow], tool_timeout_ms=1_000) as w:
+    async with world([tool_call("gate", id="c"), complete("ok")], tools=[bash, slow], tool_timeout_ms=1_000) as w:
         await w.session.prompt("go")
         await w.until(lambda: slow.began)
         await w.clock.advance(1_000)
