@@ -233,9 +233,16 @@ def _make_client(tls: bool, here: bool, connect_ms: int) -> httpx2.AsyncClient |
     that is `here` on this machine is asked directly: no proxy could reach it, and what it is told would leave the machine.
     """
     httpx = import_module("httpx2")
+    getproxies = import_module("urllib.request").getproxies  # httpx2 has loaded it
+    connections = import_module("lmx_core.providers.connections")
+    proxied = not here and any(name != "no" for name in getproxies())
     try:
+        context = connections.trusted() if tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         client: httpx2.AsyncClient = httpx.AsyncClient(
-            verify=True if tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            transport=None
+            if proxied
+            else connections.Connections(context, connect_ms=connect_ms, keep_s=KEEP_ALIVE_SECONDS),
+            verify=context,
             timeout=httpx.Timeout(None, connect=connect_ms / 1_000),
             limits=httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS),
             follow_redirects=False,

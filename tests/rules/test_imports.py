@@ -29,6 +29,7 @@ SUBMODULES = {
 DOORS = {
     "textual": ("lmx/tui/",),
     "typer": ("lmx/cli/", "lmx/__main__.py"),
+    "h11": ("lmx_core/providers/connections.py",),
     "httpx2": ("lmx_core/providers/", "lmx_core/web/http.py"),
     "litellm": ("lmx_core/providers/litellm/worker/",),
     "xllamacpp": ("lmx_core/providers/local/child.py",),

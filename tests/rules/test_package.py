@@ -25,6 +25,7 @@ def test_aa_1_the_wheel_is_pure_typed_and_holds_the_program_alone(tmp_path: Path
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     needed = [x.split(": ")[1] for x in metadata.splitlines() if x.startswith("Requires-Dist") and "extra ==" not in x]
     assert {n.split(">")[0].split("<")[0] for n in needed} == {
+        "h11",
         "httpx2",
         "msgspec",
         "rich",
