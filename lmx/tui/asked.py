@@ -97,6 +97,7 @@ def tell_terminal(app: LmxApp) -> None:
         ("frames", "synchronized" if app._sync_available else "plain"),
         ("clipboard", route),
         ("keys", _keys(app)),
+        ("input", words.input_ignored(0 if app.terminal is None else app.terminal.filter.dropped)),
     ]
     wide = max(len(what) for what, _ in facts)
     app.tell(msg.Say(text="\n".join(f"{what:<{wide}}  {one_line(how)}" for what, how in facts)))

@@ -87,6 +87,10 @@ DOCTOR_NO_SANDBOX = "off; commands run as you"
 DOCTOR_NO_KEYS = "none set"
 
 
+def input_ignored(number: int) -> str:
+    return f"{plural(number, 'sequence')} from the terminal not understood and ignored"
+
+
 def doctor_permissions(mode: str, source: str, allow: int, deny: int) -> str:
     return f"{mode} ({source}), {plural(allow, 'allow rule')}, {plural(deny, 'deny rule')}"
 
