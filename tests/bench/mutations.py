@@ -38,7 +38,19 @@ class Room(NamedTuple):
 ROOMS = {
     "permissions": Room(
         ("gate", "effects", "book", "subject", "paths", "modes", "shell.accounting"),
-        ("gate", "decisions", "rules", "cases", "patches", "network", "background_calls", "in_a_session", "reader"),
+        (
+            "gate",
+            "decisions",
+            "rules",
+            "cases",
+            "patches",
+            "network",
+            "paths",
+            "subject",
+            "background_calls",
+            "in_a_session",
+            "reader",
+        ),
         (
             "test_reader.py::test_a_long_text_is_bounded",
             "test_reader.py::test_it_never_raises",

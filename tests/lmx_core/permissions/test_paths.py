@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -70,4 +71,16 @@ def test_what_a_pattern_names(tmp_path: Path, pattern: str, yes: list[str], no: 
 
 @pytest.mark.parametrize("pattern", ["", "/", "//", " ", "[z-a]"])
 def test_what_names_nothing_is_no_pattern(pattern: str) -> None:
-    assert not valid(pattern)
+    assert valid(pattern) is False
+
+
+def test_letters_count_but_where_the_system_does_not_tell_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C12: a deny is hit by another case there; an allow never is, since elsewhere that is another file."""
+    found = target(tmp_path, "SECRETS/key")
+    named = namedtuple("named", "sysname")
+    monkeypatch.setattr(os, "uname", lambda: named("Linux"))
+    assert not hits("secrets/**", found, tmp_path) and hits("SECRETS/**", found, tmp_path)
+    monkeypatch.setattr(os, "uname", lambda: named("Darwin"))
+    assert hits("secrets/**", found, tmp_path) and not covers("secrets/**", found, tmp_path)

@@ -125,7 +125,7 @@ def test_what_only_looks_like_a_placeholder_stays_as_it_is():
     forged = "lmx-secret-API_TOKEN-0123456789abcdef"
     masks = masker()
     assert masks.restore(f"a {forged} b") == f"a {forged} b"
-    assert masks.named(forged) == []
+    assert masks.named(forged) == [] == masks.named("nothing of the kind")
     real = masks.mask(TOKEN)
     assert masks.named(f"{forged} {real} {real}") == [real]
 
@@ -234,6 +234,14 @@ def test_json_is_masked_in_its_keys_and_values_and_left_alone_where_nothing_is_s
     assert masks.shaped(clean) is clean
     masked = masks.shaped({TOKEN: [TOKEN, 3, {"k": f"<{LONGER}>"}]})
     assert TOKEN not in json.dumps(masked) and masked[masks.mask(TOKEN)][1] == 3
+
+
+def test_the_bytes_of_an_image_are_not_looked_into():
+    image = {"media_type": "image/png", "data": TOKEN, "path": "a.png"}
+    masks = masker()
+    assert masks.shaped(image) is image
+    assert masks.shaped({"data": TOKEN})["data"] == masks.mask(TOKEN)
+    assert TOKEN not in str(masks.shaped({"media_type": "image/png", "path": TOKEN}))
 
 
 def test_without_secrets_nothing_is_touched():
