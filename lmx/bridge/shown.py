@@ -116,6 +116,8 @@ class Shown:
 
     async def _load(self, session: Session) -> None:
         snapshot, left_behind = await session.snapshot(), await self._drafts.read(session.id)
+        if left_behind is None and not any(entry.type == "user" for entry in snapshot.entries):
+            left_behind = await self._drafts.adopted()
         self._surface.tell(
             msg.Opened(
                 session_id=session.id,

@@ -62,7 +62,7 @@ def test_cmp_11_cmp_43_kill_9_takes_neither_the_draft_nor_the_queue(environ: dic
 
 EDITOR = """
 import os, signal, sys, termios, time
-signal.signal(signal.SIGINT, lambda *_: print("INTERRUPTED", flush=True))
+signal.signal(signal.SIGINT, lambda *_: os.write(1, b"INTERRUPTED"))
 attributes = termios.tcgetattr(0)
 print("EDITOR", bool(attributes[3] & termios.ECHO), bool(attributes[3] & termios.ICANON), flush=True)
 words = input("> ")

@@ -17,12 +17,20 @@ import msgspec
 
 from lmx.bridge.host import Host
 from lmx.bridge.surface import Surface
+from lmx.conversation.draft import EMPTY, Draft
 from lmx.conversation.state import State
 from lmx.conversation.unsent import kept
 from lmx.conversation.unsent.kept import Kept
 from lmx_core import run_in_thread
 
 DELAY_S = 2.0
+
+
+class File(Kept, frozen=True, kw_only=True):
+    """How it lies on disk: whose process wrote it, and in which directory."""
+
+    pid: int = 0
+    cwd: str = ""
 
 
 class Drafts:
@@ -39,6 +47,14 @@ class Drafts:
         """What the session's last sitting left behind; None when there is nothing, or nothing that can be read."""
         path = self._path(session_id) if session_id != self._session else None  # else all of it is still here
         return None if path is None else await run_in_thread(read, path)
+
+    async def adopted(self) -> Kept | None:
+        """What a session left that was killed before anything was sent in it: it cannot be resumed, so the next one takes it.
+
+        Only of this directory, and of no lmx that still runs.
+        """
+        directory = self._host.drafts
+        return None if directory is None else await run_in_thread(adopt, directory, str(self._host.cwd))
 
     def changed(self, state: State) -> None:
         """The state is another: what is to be kept of it is saved soon."""
@@ -81,7 +97,7 @@ class Drafts:
             if wanted == self._on_disk or path is None:
                 return
             try:
-                await run_in_thread(write, path, wanted)
+                await run_in_thread(write, path, wanted, str(self._host.cwd))
             except OSError as error:
                 self._host.log.warning("the drafts could not be written: %s", error.strerror)
             else:
@@ -99,14 +115,44 @@ class Drafts:
 
 
 def read(path: Path) -> Kept | None:
+    found = _file(path)
+    return None if found is None else Kept(**{name: getattr(found, name) for name in Kept.__struct_fields__})
+
+
+def _file(path: Path) -> File | None:
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Kept)
+        found = msgspec.json.decode(path.read_bytes(), type=File)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.version == kept.VERSION and not found.nothing else None
 
 
-def write(path: Path, wanted: Kept) -> None:
+def adopt(directory: Path, cwd: str) -> Kept | None:
+    """Takes the files of such sessions away and returns all of it as one, the newest last; queued messages become drafts."""
+    live, aside = EMPTY, list[Draft]()
+    for path in sorted(directory.glob("*.json"), key=lambda path: path.name):  # names of sessions begin with their time
+        found = _file(path)
+        if found is None or found.used or found.cwd != cwd or _runs(found.pid):
+            continue
+        with contextlib.suppress(OSError):
+            path.unlink()  # of two that start at once, one gets it
+            aside += [live, *found.stash, *found.queue]
+            live = found.draft
+    left = Kept(draft=live, stash=tuple(draft for draft in aside if not draft.blank))
+    return None if left.nothing else left
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return pid > 0
+
+
+def write(path: Path, wanted: Kept, cwd: str = "") -> None:
     """Replaces the file, or takes it away where there is nothing to keep. Raises OSError."""
     if wanted.nothing:
         path.unlink(missing_ok=True)
@@ -115,7 +161,7 @@ def write(path: Path, wanted: Kept) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")  # 0600
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(wanted))
+            file.write(msgspec.json.encode(File(**msgspec.structs.asdict(wanted), pid=os.getpid(), cwd=cwd)))
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from support.screen_host import FakeHost, screen
 from textual import events as textual_events
 
+from lmx.bridge.kept.drafts import File
+from lmx.conversation.draft import of
 from lmx.tui.outside import Outside
 from lmx_core.errors import LmxError
 from lmx_core.providers.scripted import complete
@@ -161,3 +164,15 @@ async def test_sel_5_copy_needs_no_mouse(tmp_path):
         await shown.say("/copy source")
         await shown.when(lambda: len(taken) == 2, "its source")
         assert [text.strip() for text in taken] == ["Say yes to x.", "Say **yes** to `x`."]
+
+
+async def test_cmp_10_words_of_a_session_that_never_began_are_offered(tmp_path):
+    """CMP-10, CMP-11: in the next one of the directory, in the composer."""
+    host = FakeHost(tmp_path)
+    host.drafts = tmp_path / "drafts"
+    host.drafts.mkdir()
+    file = File(draft=of("half a thought"), pid=2**22 + 1, cwd=str(tmp_path))
+    (host.drafts / "01.json").write_bytes(msgspec.json.encode(file))
+    async with screen(host) as shown:
+        assert shown.draft == "half a thought" and "draft of the last sitting" in shown.text()
+    assert not (host.drafts / "01.json").exists()

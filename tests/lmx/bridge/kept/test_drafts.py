@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,7 +59,7 @@ class Saving:
 
     def __init__(self, directory: Path | None):
         self.directory, self.work = directory, []
-        host = SimpleNamespace(drafts=directory, log=SimpleNamespace(warning=lambda *told: None))
+        host = SimpleNamespace(drafts=directory, cwd=Path("/work"), log=SimpleNamespace(warning=lambda *told: None))
         surface = SimpleNamespace(work=lambda job, name: self.work.append(asyncio.ensure_future(job)))
         self.drafts = Drafts(host, surface)
 
@@ -179,3 +180,23 @@ def test_cmp_10_what_is_kept_is_everything_that_could_be_lost():
     texts = [d.text for d in (kept.of(talk.state).draft, *kept.of(talk.state).stash)]
     assert sorted(texts) == ["a steer", "a steer changed", "live"]
     assert kept.of(State(draft=Draft(text="  "))).nothing
+
+
+def test_cmp_10_a_session_that_was_killed_before_its_first_message_leaves_its_words_to_the_next(tmp_path: Path):
+    """CMP-10, CMP-11: it cannot be resumed. Not of another directory, a running lmx, or a used session."""
+    dead = 2**22 + 1
+    mine = Kept(draft=of("half a thought"), stash=(of("aside"),), queue=(of("queued"),))
+    for name, wanted, pid, cwd in (
+        ("01", mine, dead, "/work"),
+        ("02", Kept(draft=of("newer")), dead, "/work"),
+        ("03", Kept(draft=of("elsewhere")), dead, "/other"),
+        ("04", Kept(draft=of("alive")), os.getpid(), "/work"),
+        ("05", Kept(draft=of("used"), used=True), dead, "/work"),
+    ):
+        file = drafts.File(**msgspec.structs.asdict(wanted), pid=pid, cwd=cwd)
+        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(file))
+    (tmp_path / "06.json").write_bytes(b"torn")
+    left = drafts.adopt(tmp_path, "/work")
+    assert left.draft.text == "newer" and [d.text for d in left.stash] == ["aside", "queued", "half a thought"]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["03", "04", "05", "06"]
+    assert drafts.adopt(tmp_path, "/work") is None and drafts.adopt(tmp_path / "none", "/work") is None

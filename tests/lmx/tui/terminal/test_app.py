@@ -167,7 +167,9 @@ def test_trm_8_a_frame_of_the_size_before_is_not_drawn() -> None:
     assert "I change it." in terminal.frames[0]
 
 
-@pytest.mark.parametrize("body, apart", (("?1u", True), ("?0u", True), ("?2026;1$y", False), ("?u", False), ("?1;2c", False)))
+@pytest.mark.parametrize(
+    "body, apart", (("?1u", True), ("?0u", True), ("?2026;1$y", False), ("?u", False), ("?1;2c", False))
+)
 def test_key_5_a_terminal_that_answers_tells_keys_apart(body: str, apart: bool) -> None:
     """KEY-5: the answer to the question which keyboard flags are set, and no other."""
     driver = TerminalDriver.__new__(TerminalDriver)
