@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lmx_core.calls import ToolCall
+from lmx_core.errors import ConfigError
 from lmx_core.permissions import read_rules
 from lmx_core.permissions.subject import Bare, subject_of
 
@@ -44,3 +45,17 @@ def test_a_variable_that_programs_read_needs_a_rule_of_its_own() -> None:
 def test_a_builtin_that_only_steers_needs_no_rule_unless_it_is_given_a_variable() -> None:
     assert [verdict.what for verdict in said("true && ls", allow=["Bash(ls:*)"])[1]] == ["ls"]
     assert said("A=1 true && ls", allow=["Bash(ls:*)"])[1] == Bare("A=1 true")
+
+
+def test_a_rule_that_is_hit_for_certain_goes_before_one_that_may_be() -> None:
+    found, _ = said("$x file", deny=["Bash(rm:*)", "Bash(file:*)", "Bash"])
+    assert (found.certain, found.rule.text) == (True, "Bash")
+    found, _ = said("$x file", deny=["Bash(rm:*)", "Bash(mv:*)"])
+    assert (found.certain, found.rule.text) == (False, "Bash(rm:*)")
+
+
+def test_examples_of_a_rule_about_pages_are_addresses() -> None:
+    rule = {"rule": "WebFetch(domain:docs.example)", "should_match": ["https://docs.example/a"]}
+    read_rules({"allow": [rule | {"should_not_match": ["https://docs.example.evil/"]}]})
+    with pytest.raises(ConfigError, match="should not match"):
+        read_rules({"allow": [rule | {"should_not_match": ["https://docs.example/b"]}]})
