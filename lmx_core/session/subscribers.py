@@ -47,6 +47,8 @@ class Subscription:
         if self._max_pending is not None:
             if len(self._arrived) >= self._max_pending and isinstance(event, _TRANSIENT):
                 self._dropped += 1
+                if isinstance(self._arrived[-1], EventsLagged):  # nobody has been told of that gap: it goes on
+                    self._tell_of_dropped()
                 return
             self._tell_of_dropped()
         self._arrived.append(event)
