@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lmx import words
+from lmx.receipts.ask_user import AskUser
 from lmx.receipts.base import Generic, Receipt, Result, chosen, failed_rows
 from lmx.receipts.bash import Bash
 from lmx.receipts.files import Edit, Write
@@ -31,6 +32,7 @@ SHIPPED: Mapping[str, Receipt] = {
     "write": Write(),
     "apply_patch": ApplyPatch(),
     "todo": Todo(),
+    "ask_user": AskUser(),
     "web_fetch": WebFetch(),
     "web_search": WebSearch(),
     "network": Connection(),

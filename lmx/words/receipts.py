@@ -21,6 +21,8 @@ SEARCH_VERBS = ("Search", "Searching", "Searched", "Not searched", "Stopped sear
 CONNECTION = "a connection to {host}:{port}"
 STATUS = "status {status}"
 PLAN_VERBS = ("Update the plan", "Updating the plan", "Plan updated", "Plan not updated", "Stopped updating the plan")
+ASK_VERBS = ("Ask", "Asking", "Asked", "Not asked", "Stopped asking")
+NOT_ANSWERED = {"declined": "declined", "unavailable": "nobody was there to ask", "cancelled": "not answered"}
 PLAN_READ = "the plan"
 NO_RESULTS = "no results"
 FAILED_SILENTLY = "failed without a word"
@@ -34,6 +36,10 @@ OUTPUT_LIMIT = "stopped at {size} of output"
 IN_BACKGROUND = "runs in the background as {id}"
 BACKGROUND = {"running": "runs", "timed_out": "stopped at its time limit", "failed": "failed", "cancelled": "stopped"}
 """How a background command is told that has no exit status."""
+
+
+def more_questions(number: int) -> str:
+    return f"+{plural(number, 'question')}"
 
 
 def more_characters(number: int) -> str:
