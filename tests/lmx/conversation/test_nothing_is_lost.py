@@ -77,6 +77,18 @@ class Words(RuleBasedStateMachine):
     def tabs(self) -> None:
         self.tell(msg.Complete())
 
+    @precondition(lambda self: self.engine.busy)
+    @rule()
+    def queues(self) -> None:
+        self.types(False)
+        self.tabs()
+
+    @precondition(lambda self: self.engine.prompt is not None)
+    @rule()
+    def has_a_turn_that_goes_well(self) -> None:
+        self.answers_the_prompt(True)
+        self.finishes("stop", True)
+
     @rule()
     def queues_a_command(self) -> None:
         if self.talk.composer.blank and self.talk.state.busy and self.talk.state.panel is None:
@@ -243,6 +255,7 @@ class Words(RuleBasedStateMachine):
         """CMP-40, CMP-44: only the oldest leaves to be sent, one at a time, and nothing of a paused or busy queue."""
         after = self.talk.state.queue
         sent = [e.draft for e in made if isinstance(e, fx.Prompt)]
+        assert not set(sent) & set(after.items), "sent, and still queued"
         if isinstance(message, msg.DropQueued):
             assert not sent
         elif len(after.items) < len(before.items):
