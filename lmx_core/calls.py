@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -61,10 +61,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
+class Receipt(msgspec.Struct, frozen=True):
+    """What a running call has had acknowledged so far, as its progress."""
+
+    reported: dict[str, Any]
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """A finished call as the transcript keeps it: `outcome` is one of `OUTCOMES`, `text` is what the model reads.
 
-    `arguments` are the effective ones, after hooks. `output_bytes` counts the whole text before it was shortened.
+    `arguments` are the effective ones, after hooks. `output_bytes` counts the whole text before it was shortened. `receipt` has
+    what the other side had `reported` (RE-4) and, of an outcome that is unknown, how the call was `lost`: crashed, timeout,
+    cancelled or session_ended.
     """
 
     call: ToolCall
@@ -77,6 +85,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     rewritten: bool = False
     result: Result | None = None
     decision: dict[str, Any] | None = None
+    receipt: dict[str, Any] | None = None
 
     @property
     def error(self) -> bool:
@@ -100,6 +109,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             payload["hook_rewritten"] = True
         if self.decision is not None:
             payload["decision"] = self.decision
+        if self.receipt is not None:
+            payload["receipt"] = self.receipt
         if self.result is not None:
             for key in ("structured_content", "content", "artifacts", "attachments", "cost", "metadata"):
                 if (value := getattr(self.result, key)) is not None:
@@ -257,7 +268,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     `deadline_ms` is what this call has; `tool_output_bytes` bounds its text. `session` is the handle of the session or None
     when a host calls a tool directly; then `files` is None too and the rule of WR-1 does not apply. `park` is None where
     nobody can be asked. What a tool returns has its credentials masked; with `secrets` it masks by
-    itself what it cuts, and a local one puts back what placeholders in its arguments stand for.
+    itself what it cuts, and a local one puts back what placeholders in its arguments stand for. `acknowledged` is for
+    `record_receipt`.
     """
 
     cwd: Path
@@ -275,3 +287,4 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     files: FileState | None = None
     park: Parker | None = None
     secrets: Masker = NOTHING
+    acknowledged: Callable[[dict[str, Any]], None] | None = None

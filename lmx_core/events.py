@@ -71,6 +71,15 @@ class ToolDelta(Event, frozen=True, kw_only=True):
     text: str
 
 
+class ToolReceipt(Event, frozen=True, kw_only=True):
+    """The other side of a running call's effect has acknowledged it; `receipt` is all of that so far (RE-4)."""
+
+    type: ClassVar[str] = "tool_receipt"
+    call_id: str
+    name: str
+    receipt: dict[str, Any]
+
+
 class ToolApproval(Event, frozen=True, kw_only=True):
     """A hook parked the call. `call` has `id`, `name`, `arguments` and what the hook said, such as `permission`.
 

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lmx_core.calls import Outcome, ToolCall, ToolContext
+import msgspec
+
+from lmx_core.calls import Outcome, Receipt, ToolCall, ToolContext
 from lmx_core.clock import Clock, sleep
 from lmx_core.context.attach import Attachment, attach
 from lmx_core.context.outbound import Outbound
@@ -138,7 +140,9 @@ class InlineEffectHost:
         facts = {**of_session(key.session_id), "call_id": call.id, "tool_name": known}
         span = self._telemetry.start("tool.call", facts)
         try:
-            context = self._tool_context(call.id)
+            context = msgspec.structs.replace(
+                self._tool_context(call.id), acknowledged=lambda reported: progress(Receipt(reported))
+            )
             outcome = await tools.run(self._catalog, self._hooks, call, context, progress, messages=self._messages)
             span.note(outcome=outcome.outcome)
             return outcome

@@ -28,7 +28,7 @@ from lmx_core.tools.catalog import Catalog
 from lmx_core.tools.output import MAX_STREAM_BYTES, HeadTail, bound, bound_attachments, bound_evidence, clean
 from lmx_core.tools.pinning import pinned
 from lmx_core.tools.plan import Choice, Plans
-from lmx_core.turn.wave import may_still_land
+from lmx_core.turn.wave import may_still_land, quoted, receipt
 from lmx_core.verdict import Allow, Decision, Deny, Pending
 
 log = logging.getLogger("lmx_core")
@@ -127,7 +127,10 @@ class _Attempt:
         self._emit = emit
         self._timer: Deadline | None = None
         self.over: Callable[[], None] = lambda: None
+        self.receipt: dict[str, Any] | None = None
+        self._loop = asyncio.get_running_loop()
         self._session_park, self._evidence_bytes = context.park, context.tool_output_bytes
+        self._tell_receipt = context.acknowledged
         self.context = context
 
     def emit(self, text: str) -> None:
@@ -143,8 +146,21 @@ class _Attempt:
             output_bytes=more.pop("output_bytes", len(text.encode("utf-8", "replace"))),
             rewritten=self.rewritten,
             decision=None if self.decision is None else msgspec.to_builtins(self.decision),
+            receipt=receipt(self.receipt, more.pop("lost", None)),
             **more,
         )
+
+    def _acknowledged(self, reported: dict[str, Any]) -> None:
+        """In whatever thread the tool runs. What comes after the call is over is nobody's any more."""
+        if not self.open:
+            return
+        self.receipt = {**(self.receipt or {}), **self.context.secrets.shaped(reported)}
+        if (tell := self._tell_receipt) is not None:
+            self._loop.call_soon_threadsafe(self._tell, tell, dict(self.receipt))
+
+    def _tell(self, tell: Callable[[dict[str, Any]], None], reported: dict[str, Any]) -> None:
+        if self.open:
+            tell(reported)
 
     async def run(self) -> Outcome:
         if self.call.argument_error is not None:
@@ -180,6 +196,7 @@ class _Attempt:
             tool_output_bytes=min(descriptor.runtime.max_output_bytes, given.tool_output_bytes),
             hooks=given.hooks if given.hooks is not None else self.hooks,
             park=None if given.park is None else self._park,
+            acknowledged=self._acknowledged,
         )
 
     def _hold(self, descriptor: Descriptor) -> None:
@@ -327,8 +344,11 @@ class _Attempt:
 
     def _given_up(self, descriptor: Descriptor, outcome: str, text: str) -> Outcome:
         readonly = descriptor.effects.effect == "read" or descriptor.effects.idempotent
-        if self.started and (may_still_land(descriptor) or (self.abandoned and not readonly)):
-            return self.ended("unknown", f"{text} {MAY_HAVE_HAPPENED}")
+        if self.receipt is not None:
+            text = f"{text} {quoted(self.receipt)}"
+        lost = self.receipt is not None or may_still_land(descriptor) or (self.abandoned and not readonly)
+        if self.started and lost:
+            return self.ended("unknown", f"{text} {MAY_HAVE_HAPPENED}", lost=outcome)
         return self.ended(outcome, text)
 
     def _crashed(self, descriptor: Descriptor, text: str) -> Outcome:

@@ -6,11 +6,12 @@ at 0. What nobody knows is never taken for nothing: under a cost ceiling an unkn
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from lmx_core.usage import exact
+from lmx_core.usage import exact, is_dollars
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,3 +51,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             return None
         detail = {"kind": "cost", "spent": spent, "estimate": estimate, "cap": cap, "model": model}
         return Refusal(stop_reason="budget", detail=detail)
+
+
+def declared_maximum(external_cost: Any) -> float | None:
+    """The most that a call declares it may cost, `{"maximum_usd": 0.5}`, in dollars; None where it is not known."""
+    usd = external_cost.get("maximum_usd") if isinstance(external_cost, dict) else None
+    return float(usd) if is_dollars(usd) else None
+
+
+def fits(cap: float, parts: Iterable[float]) -> bool:
+    """Whether amounts of dollars come to no more than `cap`, as they are written."""
+    return sum(map(exact, parts)) <= exact(cap)

@@ -58,7 +58,7 @@ class ModelCall(msgspec.Struct, frozen=True):
 
 
 class ToolAttempt(msgspec.Struct, frozen=True):
-    """Progress: pieces of output. Outcome: a `calls.Outcome`."""
+    """Progress: pieces of output, and a `calls.Receipt` whenever there is one. Outcome: a `calls.Outcome`."""
 
     kind = "tool_attempt"
     call: ToolCall

@@ -9,6 +9,9 @@ a read the model asked for beside an edit sees the edited file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 from lmx_core.calls import Descriptor, Outcome, ToolCall
 
@@ -90,18 +93,38 @@ def cut_off(call: ToolCall) -> Outcome:
     return Outcome(call=call, outcome="invalid_arguments", text=CUT_OFF, arguments=call.arguments)
 
 
-def unfinished(call: ToolCall, descriptor: Descriptor | None, *, began: bool, session_over: bool, text: str) -> Outcome:
-    """The answer to a call that was cancelled, or whose session ended under it (RE-5, SE-8).
+def unfinished(
+    call: ToolCall,
+    descriptor: Descriptor | None,
+    *,
+    began: bool,
+    session_over: bool,
+    text: str,
+    reported: dict[str, Any] | None = None,
+) -> Outcome:
+    """The answer to a call that was cancelled, or whose session ended under it (RE-5, SE-8). `reported` is its receipt.
 
     `cancelled` promises that nothing more happens; where nobody can promise that, the outcome is `unknown`.
     """
-    outcome = "cancelled"
+    outcome, lost = "cancelled", None
     if began:
         if descriptor is None or descriptor.effects.effect != "attention":  # one that only asks has changed nothing
             text = f"{text} {MAY_HAVE_RUN}"
-        if session_over or (descriptor is not None and may_still_land(descriptor)):
-            outcome = "unknown"
-    return Outcome(call=call, outcome=outcome, text=text, arguments=call.arguments)
+        if reported is not None:
+            text = f"{text} {quoted(reported)}"
+        if session_over or reported is not None or (descriptor is not None and may_still_land(descriptor)):
+            outcome, lost = "unknown", receipt(reported, "session_ended" if session_over else "cancelled")
+    return Outcome(call=call, outcome=outcome, text=text, arguments=call.arguments, receipt=lost)
+
+
+def receipt(reported: dict[str, Any] | None, lost: str | None = None) -> dict[str, Any] | None:
+    """The `receipt` of a result (RE-4, RE-5)."""
+    parts = {"reported": reported, "lost": lost}
+    return {name: value for name, value in parts.items() if value is not None} or None
+
+
+def quoted(reported: dict[str, Any]) -> str:
+    return f"This was acknowledged before that: {msgspec.json.encode(reported).decode()}."
 
 
 def may_still_land(descriptor: Descriptor) -> bool:

@@ -28,7 +28,7 @@ PUBLIC = """
     ToolCall ToolContext ToolError ToolExchange ToolProfile ToolSpec ToolStatus ToolsDisallowed TranscriptNotFound
     TranscriptUnreadable UNSET
     UndoRefused UnknownCall UnknownEntry UnknownTask UnknownTools UnsafeFork UnsupportedEffort Usage assemble
-    default_tools diff explain fork parse_spec replay_request resume_session run run_in_thread search_tools
+    default_tools diff explain fork parse_spec record_receipt replay_request resume_session run run_in_thread search_tools
     start_session
 """.split()
 
