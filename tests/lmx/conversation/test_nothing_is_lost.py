@@ -332,7 +332,7 @@ class Words(RuleBasedStateMachine):
         assert len(self.engine.steers) <= 1 or self.talk.state.steer is not None
 
 
-Words.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Words.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 
 
 class TestNothingIsLost(Words.TestCase):
