@@ -47,6 +47,7 @@ ROOMS = {
             "network",
             "paths",
             "subject",
+            "accounting",
             "background_calls",
             "in_a_session",
             "reader",
@@ -64,6 +65,7 @@ MODULES = tuple(f"{name}.{module}" for name, room in ROOMS.items() for module in
 _SHORTER = "a shorter way to the same answer"
 EQUAL: dict[tuple[str, str], str] = {
     ("permissions.gate", "if not rules: return None  ->  if False: return None"): _SHORTER,
+    ("permissions.gate", "if not rules.deny: return None  ->  if False: return None"): _SHORTER,
     ("secrets.masker", "if not self.active: return value  ->  if False: return value"): _SHORTER,
     ("secrets.masker", "if placeholder.PREFIX not in text: return text  ->  if False: return text"): _SHORTER,
     ("secrets.masker", "if placeholder.PREFIX not in text: return []  ->  if False: return []"): _SHORTER,
@@ -94,8 +96,9 @@ def breaks(source: str) -> Iterator[Break]:
     """Every way in which one place of a module is broken."""
     nodes = list(ast.walk(ast.parse(source)))
     shapes = {id(word.value) for node in nodes if isinstance(node, ast.ClassDef) for word in node.keywords}
+    shapes |= {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg == "strict"}
     for number, node in enumerate(nodes):
-        if id(node) in shapes:  # `frozen=True`: a promise to the type checker
+        if id(node) in shapes:  # `frozen=True`, `strict=True`: promises to a reader
             continue
         for way in range(_ways(node)):
             tree = ast.parse(source)
