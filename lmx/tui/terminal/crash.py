@@ -1,19 +1,23 @@
 """What is left of a fault: a file that only its owner can read, and one sentence (SAF-8).
 
 Textual prints a traceback with every local variable, which hold keys and prompts. A report here has the lines of code and the
-messages of the exceptions, with what looks like a secret masked, and nothing else.
+messages of the exceptions, with what looks like a secret masked, the versions, and nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
+import sys
 import time
 import traceback
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
+from lmx import __version__
 from lmx.sanitize import visible
 
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|password|passwd|credential|auth")
@@ -36,7 +40,7 @@ def report(error: BaseException, directory: Path | None, environ: Mapping[str, s
     the sentence says what kind of fault it was."""
     environ = os.environ if environ is None else environ
     lines = traceback.format_exception(error)
-    text = visible(without_secrets("".join(lines), environ))
+    text = visible(without_secrets("".join([_versions(), *lines]), environ))
     path = _write(text, directory) if directory is not None else None
     kind = type(error).__name__
     if path is None:
@@ -44,6 +48,12 @@ def report(error: BaseException, directory: Path | None, environ: Mapping[str, s
     return (
         f"lmx stopped because of a fault of its own ({kind}). What is known about it: {visible(str(path), 'evidence')}"
     )
+
+
+def _versions() -> str:
+    """What a fault has to be looked for in (C7-9)."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"lmx {__version__}, Python {python}, Textual {version('textual')}, {platform.platform()}\n\n"
 
 
 def _write(text: str, directory: Path) -> Path | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support.screen import LIMIT, Screen
 
+from lmx import __version__
 from lmx.tui.terminal import restore
 
 APP = Path(__file__).parent / "small_app.py"
@@ -277,7 +278,10 @@ def test_saf_2_saf_6_nothing_from_a_cell_is_obeyed(start: Start) -> None:
 
 
 def test_saf_8_a_fault_is_one_sentence_and_a_private_file(start: Start, tmp_path: Path) -> None:
-    """SAF-8: no traceback, no local variable and no key reaches the terminal or the file, which only its owner can read."""
+    """SAF-8, C7-9: no traceback, local variable or key reaches the terminal or the file, which only its owner can read.
+
+    The file has the stack and the versions, and nothing of the environment.
+    """
     screen = start(SOME_API_KEY="sk-very-secret-value").send("x")
     assert screen.wait() == 1
     after = screen.log[screen.log.rindex(b"\x1b[?25h") :].decode()
@@ -288,6 +292,7 @@ def test_saf_8_a_fault_is_one_sentence_and_a_private_file(start: Start, tmp_path
     assert stat.S_IMODE(report.parent.stat().st_mode) == 0o700
     text = report.read_text()
     assert "RuntimeError: broken with [masked]" in text and "sk-very" not in text
+    assert text.startswith(f"lmx {__version__}, Python 3.") and "Traceback" in text and "SOME_API_KEY" not in text
 
 
 def test_lay_23_trm_8_a_storm_of_resizes(start: Start, seen: Callable[[], list[str]]) -> None:
