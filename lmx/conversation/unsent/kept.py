@@ -44,7 +44,9 @@ def of(state: State) -> Kept:
     *aside, draft = [EMPTY, *(draft for draft in under_way if draft is not None and not draft.blank)]
     stands = draft if draft is live or draft is state.draft else EMPTY
     more = aside[1:] if stands is draft else [*aside[1:], draft]
-    return Kept(draft=stands, stash=(*state.stash, *more), queue=state.queue.items, notes=state.notes, used=bool(state.turns))
+    return Kept(
+        draft=stands, stash=(*state.stash, *more), queue=state.queue.items, notes=state.notes, used=bool(state.turns)
+    )
 
 
 def restored(step: Step, kept: Kept) -> None:
