@@ -137,15 +137,14 @@ def test_plain_text_is_untouched(text: str) -> None:
     ["\x1b[", "\x1b]", "\x9d", "\x1b]0", "\x1b[1", "\u0301", "\u200d", "\x1b ", "\U0001f3f4", "https://\u0430", "─"],
 )
 def test_saf_7_time_is_linear(piece: str) -> None:
-    """SAF-7: a megabyte of the worst repetition is one pass, not a square of it."""
+    """SAF-7: a quarter of a megabyte of the worst repetition is one pass, not a square of it, which would be minutes."""
 
     def clean() -> None:
-        for text in ("a" + piece * (1_000_000 // len(piece)), "\x1b]" + piece * 300_000):
+        for text in ("a" + piece * (250_000 // len(piece)), "\x1b]" + piece * 75_000):
             visible(text)
             visible(text, "evidence")
 
-    spent = cost(clean)
-    assert spent < 1_000
+    assert cost(clean) < 250
 
 
 def test_the_import_is_cheap() -> None:

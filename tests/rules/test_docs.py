@@ -82,6 +82,7 @@ def console_lines() -> list[str]:
 def test_commands_shown_in_the_docs_parse(line: str, tmp_path: Path) -> None:
     """Run with no model and no key, a shown command may lack a session or a key, but never be a usage mistake of its own."""
     words = shlex.split(line.split(" | ")[0].split(" < ")[0].split(" > ")[0], comments=True)[1:]
+    words = [re.sub("^local:.*", "local:not-installed", word) for word in words]  # one that is would really answer
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "lmx", *words], cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
