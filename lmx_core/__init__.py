@@ -106,10 +106,10 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from lmx_core.stores.memory import MemoryStore as MemoryStore
     from lmx_core.stores.sqlite import SQLiteStore as SQLiteStore
     from lmx_core.tasks import run_in_thread as run_in_thread
-    from lmx_core.tools.override import Override as Override
+    from lmx_core.tools.authors.override import Override as Override
+    from lmx_core.tools.authors.receipts import record_receipt as record_receipt
     from lmx_core.tools.profile import ToolExchange as ToolExchange
     from lmx_core.tools.profile import ToolProfile as ToolProfile
-    from lmx_core.tools.receipts import record_receipt as record_receipt
     from lmx_core.transcript.fork import fork as fork
     from lmx_core.turn.guard import Guard as Guard
     from lmx_core.usage import Usage as Usage
@@ -139,8 +139,8 @@ _HOME = {
     "lmx_core.entry": "Entry",
     "lmx_core.context.compaction": "Compaction StandardCompaction",
     "lmx_core.context.replay": "replay_request",
-    "lmx_core.tools.override": "Override",
-    "lmx_core.tools.receipts": "record_receipt",
+    "lmx_core.tools.authors.override": "Override",
+    "lmx_core.tools.authors.receipts": "record_receipt",
     "lmx_core.tools.profile": "ToolExchange ToolProfile",
     "lmx_core.calls": "Tool ToolCall ToolContext Result Descriptor Effects Policy",
     "lmx_core.verdict": "Allow Deny Rewrite Pending Feedback Decision",
