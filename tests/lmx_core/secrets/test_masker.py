@@ -153,6 +153,18 @@ def test_what_is_cut_off_inside_a_value_is_masked_as_far_as_it_goes():
     assert masks.restore(masks.mask(f"x {TOKEN[:9]}", cut=True)) == f"x {TOKEN[:9]}"
 
 
+@pytest.mark.parametrize("cut", range(len(TOKEN) + 3))
+def test_a_value_is_masked_wherever_it_is_cut_in_two(cut):
+    text = f"x{TOKEN}y"
+    stream = masker().stream()
+    assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.end() == masker().mask(text) != text
+
+
+def test_a_value_is_masked_that_comes_character_by_character():
+    stream, text = masker().stream(), f"x{TOKEN}y{LONGER}"
+    assert "".join(map(stream.feed, text)) + stream.end() == masker().mask(text)
+
+
 def test_a_stream_holds_back_only_what_may_be_the_beginning_of_a_value():
     stream = masker().stream()
     assert stream.feed("Password: ") == "Password: "
