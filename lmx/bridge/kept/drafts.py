@@ -1,8 +1,8 @@
 """Unsent words on disk: one file a session, for its owner only, replaced whole (CMP-11, CMP-43).
 
-Typing is saved two seconds after it began, so that a fast typist costs the disk nothing; a change of the queue at once, for
-what has left it must not come back after a crash and be sent a second time. Nothing is written between two sessions: the file
-of the one that is being opened has not been read yet.
+Typing is saved two seconds after it began, so that a fast typist costs the disk nothing. A change of the queue is saved at
+once, and so is that a saved draft has been sent: what has left must not come back after a crash and be sent a second time.
+Nothing is written between two sessions: the file of the one that is being opened has not been read yet.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Drafts:
                 self._surface.work(self._forget(left), "drafts")
         elif now == self._wanted:
             return
-        at_once = at_once or now.queue != self._wanted.queue
+        sent = now.draft.blank and not self._on_disk.draft.blank
+        at_once = at_once or sent or now.queue != self._wanted.queue
         self._wanted = now
         if at_once:
             self._save_now()

@@ -98,6 +98,19 @@ async def test_cmp_43_the_queue_is_saved_at_once(tmp_path: Path):
 
 
 @pytest.mark.asyncio
+async def test_cmp_11_a_saved_draft_that_was_sent_is_taken_from_the_disk_at_once(tmp_path: Path):
+    """CMP-11, CMP-44: a crash a moment later does not bring it back."""
+    saving = Saving(tmp_path)
+    saving.drafts.changed(state("an answer"))
+    saving.drafts._save_now()
+    await saving.done()
+    assert saving.on_disk() == Kept(draft=of("an answer"))
+    saving.drafts.changed(state(""))
+    await saving.done()
+    assert saving.on_disk() is None
+
+
+@pytest.mark.asyncio
 async def test_cmp_11_the_end_saves_what_stands_there(tmp_path: Path):
     """CMP-11: on exit paths, without waiting for the timer."""
     saving = Saving(tmp_path)
