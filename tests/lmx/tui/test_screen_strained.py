@@ -89,7 +89,7 @@ async def test_history_search_and_pager(tmp_path):
         assert [d.text for d in shown.app.state.stash] == ["draft"]
 
 
-@pytest.mark.parametrize("key", ("ctrl+q", "ctrl+p", "ctrl+x", "ctrl+v", "ctrl+s", "tab", "ctrl+n"))
+@pytest.mark.parametrize("key", ("ctrl+q", "ctrl+p", "ctrl+x", "ctrl+s", "tab", "ctrl+n"))
 async def test_no_key_of_textual_does_something_of_its_own(tmp_path, key):
     """3.1: the bindings that quit, cut or open a palette are gone."""
     host = FakeHost(tmp_path)
