@@ -238,6 +238,7 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     assert [point for point, _ in made.hooks or ()] == ["before_tool_call"]
     config.write_text('disabled_extensions = ["permissions"]')
     with pytest.raises(
-        CommandError, match="disabled_extensions takes a list of search, apply_patch, planning, interactive, continuation"
+        CommandError,
+        match="disabled_extensions takes a list of search, apply_patch, planning, interactive, continuation",
     ):
         factory(tmp_path)

@@ -1,7 +1,7 @@
 """Writes the table of docs/reference/commands.md from the slash commands themselves.
 
-    .venv/bin/python tests/rules/commands_page.py            writes the table
-    .venv/bin/python tests/rules/commands_page.py --check    says whether it is fresh; a test does the same
+.venv/bin/python tests/rules/commands_page.py            writes the table
+.venv/bin/python tests/rules/commands_page.py --check    says whether it is fresh; a test does the same
 """
 
 from __future__ import annotations

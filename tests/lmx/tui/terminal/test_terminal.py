@@ -292,7 +292,9 @@ def test_saf_8_a_fault_is_one_sentence_and_a_private_file(start: Start, tmp_path
     assert stat.S_IMODE(report.parent.stat().st_mode) == 0o700
     text = report.read_text()
     assert "RuntimeError: broken with [masked]" in text and "sk-very" not in text
-    assert text.startswith(f"lmx {__version__}, Python 3.") and "Traceback" in text and str(tmp_path / "seen") not in text
+    assert (
+        text.startswith(f"lmx {__version__}, Python 3.") and "Traceback" in text and str(tmp_path / "seen") not in text
+    )
 
 
 def test_lay_23_trm_8_a_storm_of_resizes(start: Start, seen: Callable[[], list[str]]) -> None:
