@@ -230,7 +230,9 @@ def test_what_is_switched_off_is_left_out_of_the_recipe(tmp_path: Path) -> None:
     """C3-34: the gate cannot be left out."""
     (tmp_path / ".lmx").mkdir()
     config = tmp_path / ".lmx" / "config.toml"
-    names = "search apply_patch planning interactive continuation workspace environment_context checkpoints hooks verify".split()
+    names = (
+        "search apply_patch planning interactive continuation workspace environment_context checkpoints hooks verify"
+    ).split()
     config.write_text(f"disabled_extensions = {names}")
     made = factory(tmp_path).compose("openai:m").harness
     left = ["CommandHooks", "Permissions"]  # without hooks of the person's it still names those of a repository
