@@ -191,6 +191,14 @@ class Keep(Effect, frozen=True, kw_only=True):
     text: str
 
 
+class Streamed(Effect, frozen=True, kw_only=True):
+    """More of what a running call writes, raw, for the pager (PGR-3)."""
+
+    id: str
+    title: str
+    text: str
+
+
 class Restart(Effect, frozen=True):
     """Take the dead session up again from its transcript (LAY-12)."""
 

@@ -220,6 +220,7 @@ class Plain:
             fx.Dress: lambda e: None,
             fx.ClearSelection: lambda e: None,
             fx.Keep: self._keep,
+            fx.Streamed: lambda e: None,
             fx.Need: lambda e: None,
             fx.EditText: lambda e: self.say(f"{words.PLAIN_ERROR} {words.NO_EDITOR}"),
             fx.EditOutside: lambda e: self.say(f"{words.PLAIN_ERROR} {words.NO_EDITOR}"),

@@ -28,6 +28,7 @@ from lmx.sanitize import one_line
 from lmx.tui import asked, keymap, pasting
 from lmx.tui.outputs import Outputs
 from lmx.tui.outside import Outside
+from lmx.tui.paging import Paging
 from lmx.tui.painted import Painted
 from lmx.tui.screens.main import MainScreen
 from lmx.tui.terminal.app import TerminalApp
@@ -75,7 +76,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         self._flash_timer: Timer | None = None
         self._spinner: Timer | None = None
         self.painted = Painted(self, taking_frames=lambda: not self._batch_count)
-        self.outputs = Outputs()
+        self.outputs, self.paging = Outputs(), Paging(self)
 
     # --- the start --------------------------------------------------------------------------------------------------
 
@@ -114,11 +115,8 @@ class LmxApp(TerminalApp, inherit_bindings=False):
     def _draw(self) -> None:
         if not self.main.is_mounted or not self.is_running:
             return
-        flash = ""
-        if self._flash is not None:
-            text, until = self._flash
-            flash = text if self._now() < until else ""
-        self.main.draw(self.state, self._now(), flash)
+        self.main.draw(self.state, self._now(), self.flashing())
+        self.paging.draw()
         self.main.put_cursor()
         self._spin(self.state.busy)
 
@@ -244,7 +242,7 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             case "bottom":
                 view.to_bottom()
             case "pager":
-                self._open_pager()
+                self.paging.open()
             case "paste_image":
                 self.work(pasting.from_clipboard(self), "paste")
             case "suspend":
@@ -270,6 +268,11 @@ class LmxApp(TerminalApp, inherit_bindings=False):
             self._flash_timer.stop()
         self._flash_timer = self.set_timer(ms / 1_000 + 0.01, self._draw)
         self._draw()
+
+    def flashing(self) -> str:
+        """The short word, while its time lasts."""
+        text, until = self._flash or ("", 0)
+        return text if self._now() < until else ""
 
     def dress(self, name: str) -> None:
         """`/theme`: another theme at once, or which one is worn and which there are."""
@@ -306,14 +309,6 @@ class LmxApp(TerminalApp, inherit_bindings=False):
         if self.terminal is not None:
             inside = any(name in os.environ for name in ("TMUX", "STY"))
             self.terminal.write("\x07" if inside else f"\x1b]9;{one_line(text)}\x07\x07")
-
-    def _open_pager(self) -> None:
-        from lmx.tui.screens.pager import Pager
-
-        if not self.outputs:
-            self.flash(words.NO_OUTPUTS)
-        else:
-            self.push_screen(Pager(self.main.transcript.transcript_theme, self.outputs.newest_first()))
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -385,6 +380,7 @@ _DOES: dict[type, Callable[[LmxApp, Any], None]] = {
     fx.Wake: lambda app, e: app.wake(e.ms),
     fx.Notify: lambda app, e: app.call_back(e.text),
     fx.Keep: lambda app, e: app.outputs.keep(e.id, e.title, e.text),
+    fx.Streamed: lambda app, e: app.outputs.stream(e.id, e.title, e.text),
     fx.Watch: lambda app, e: app.painted.watch(e.call_ids),
     fx.WatchPanel: lambda app, e: app.painted.watch_panel(e.id),
     fx.Remember: lambda app, e: app.work(app.core.remember(e.text), "history"),

@@ -118,6 +118,7 @@ def output(step: Step, call_id: str, text: str) -> None:
     tail = "\n".join(line[-TAIL_LINE_CHARACTERS:] for line in lines[-TAIL_LINES:])
     hidden = call.hidden + max(0, len(lines) - TAIL_LINES)
     change(step, call_id, tail=tail, hidden=hidden, state="running")
+    step.do(fx.Streamed(id=call_id, title=step.receipts.title(call.call), text=text))
 
 
 def result(step: Step, payload: Mapping[str, Any]) -> None:

@@ -47,6 +47,22 @@ async def test_pgr_2_the_keys_of_the_pager(tmp_path):
         assert await first_row("j", "down", "enter") == "4" and await first_row("k", "up") == "2"
         assert await first_row("space") == "22" and await first_row("pageup") == "2"
         assert await first_row("G") == "179" and await first_row("g") == "1" and await first_row("end") == "179"
+        assert await first_row("g", "slash", *"150", "enter") == "150" and await first_row("n") == "150"
+        copied, edited = [], []
+
+        async def take(text: str) -> str:
+            copied.append(text)
+            return "a tool"
+
+        async def edit(text: str) -> str:
+            edited.append(text)
+            return "changed"
+
+        shown.app.outside = shown.app.outside._replace(copy=take, edit=edit)
+        await shown.pilot.press("y", "e")
+        await shown.until("copied")
+        await shown.when(lambda: bool(edited), "edited")
+        assert copied == edited and copied[0].splitlines() == [str(number) for number in range(1, 201)]
         assert "output 2/2" in shown.rows()[0] and "output 1/2" in (await first_row("right"), shown.rows()[0])[1]
         await shown.pilot.press("q")
         assert shown.draft == ""
