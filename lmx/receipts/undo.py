@@ -18,7 +18,7 @@ OFF = (
     "disabled_extensions"
 )
 
-_PROMPT = 60
+_WIDTH = 60
 _COMMANDS = 5
 
 
@@ -39,9 +39,13 @@ def lines(report: Report) -> list[str]:
 
 
 def turn(told: TurnTold) -> str:
-    prompt = one_line(told.prompt, "evidence")
-    quoted = f' "{prompt[:_PROMPT]}{"…" if len(prompt) > _PROMPT else ""}"' if prompt else ""
-    return f"turn {told.number}{quoted}"
+    prompt = _cut(told.prompt)
+    return f'turn {told.number} "{prompt}"' if prompt else f"turn {told.number}"
+
+
+def _cut(text: str) -> str:
+    line = one_line(text, "evidence")
+    return line[:_WIDTH] + ("…" if len(line) > _WIDTH else "")
 
 
 def listed(turns: Sequence[TurnTold]) -> list[str]:
@@ -65,7 +69,7 @@ def _title(report: Report) -> str:
 def _commands(report: Report) -> list[str]:
     if not report.commands:
         return []
-    ran = [one_line(command, "evidence")[:_PROMPT] for command in report.commands]
+    ran = [_cut(command) for command in report.commands]
     more = [f"    and {len(ran) - _COMMANDS} more"] if len(ran) > _COMMANDS else []
     return ["  commands that had run:", *(f"    {command}" for command in ran[:_COMMANDS]), *more]
 

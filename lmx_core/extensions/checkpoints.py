@@ -106,7 +106,8 @@ class Checkpoints:
             return Allow()
         recorder = self._recorders.get(context.session_id or "")
         try:
-            untold = begin_turn(places, text) if recorder is None else recorder.begin_turn(text)
+            title = context.secrets.mask(text)  # what a hook before this one added is not masked yet
+            untold = begin_turn(places, title) if recorder is None else recorder.begin_turn(title)
         except OSError as error:
             log.warning("this turn cannot be undone: its checkpoints cannot be written (%s)", type(error).__name__)
             return Allow()
@@ -206,7 +207,7 @@ def _look(recorder: Recorder, call: ToolCall, context: HookContext) -> Callable[
     found = [confined(context.cwd, path) for path in named] if confined is not None else []
     paths = None if not named else [path for path in found if not isinstance(path, FileError)]
     what = call.arguments.get("command") or ", ".join(named) or call.name
-    return lambda: _begin(recorder, call, str(what), paths)
+    return lambda: _begin(recorder, call, context.secrets.mask(str(what)), paths)
 
 
 def _begin(recorder: Recorder, call: ToolCall, what: str, paths: Sequence[Path] | None) -> Callable[[], None]:

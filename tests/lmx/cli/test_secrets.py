@@ -38,11 +38,24 @@ def test_no_wire_carries_a_withheld_value_and_nothing_keeps_or_prints_it(program
         bodies = json.dumps([request.get("body") for request in server.requests()], ensure_ascii=False)
     assert done.returncode == 0, done.stderr
     secret = [TOKEN, key, base64.b64encode(f"MY_TOKEN={TOKEN}".encode()).decode()[:36]]
-    files = [path for path in program.home.rglob("*") if path.is_file() and "checkpoints" not in path.parts]
+    files = [path for path in program.home.rglob("*") if path.is_file() and not {"trees", "before"} & {*path.parts}]
     kept = "".join(path.read_text("utf-8", "replace") for path in files)  # what undo needs is as it was
     for place, text in {"sent": bodies, "kept": kept, "printed": done.stdout + done.stderr}.items():
         assert not [value for value in secret if value in text], place
     assert bodies.count("lmx-secret-MY_TOKEN-") >= 5 and "your prompt held 1 credential" in done.stdout
+
+
+def test_what_undo_says_of_a_turn_holds_no_credential_and_says_that_a_command_is_cut(program: Program) -> None:
+    said = {"type": "command", "command": f"echo {TOKEN}"}
+    hooks = program.work.parent / "hooks.json"
+    hooks.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [said]}]}}))
+    command = f"echo {TOKEN} > made; true {'x' * 80}; rm -f made2"
+    with serve(program, {"actions": [{"shell": command}]}, {"text": "ok"}) as server:
+        look(program, "openai-chat:m", f"{server.url}/v1", "run", "go", "--hooks", str(hooks))
+    told = program.run("undo", "--preview").stdout + program.run("undo", "--list").stdout
+    assert TOKEN not in told and "    echo lmx-secret-MY_TOKEN-" in told and "x…\n" in told, told
+    (journal,) = program.home.rglob("journal")
+    assert TOKEN.encode() not in journal.read_bytes()
 
 
 def test_a_resumed_session_knows_its_placeholders_and_edits_with_them(program: Program) -> None:
