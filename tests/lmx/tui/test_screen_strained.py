@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 
 import pytest
 from support.screen_host import FakeHost, Screen, screen
@@ -66,6 +68,30 @@ async def test_pgr_2_the_keys_of_the_pager(tmp_path):
         assert "output 2/2" in shown.rows()[0] and "output 1/2" in (await first_row("right"), shown.rows()[0])[1]
         await shown.pilot.press("q")
         assert shown.draft == ""
+
+
+async def test_pgr_3_an_output_is_read_while_it_is_written(tmp_path):
+    """PGR-3: the newest line stays in sight until somebody scrolls; two megabytes open at once."""
+    fifo = tmp_path / "go"
+    os.mkfifo(fifo)
+    command = {"command": "seq 1 60; cat go; seq 61 90"}
+    host = FakeHost(tmp_path, [tool_call("bash", command), complete("ok")], mode="full_auto")
+    async with screen(host) as shown:
+        await shown.say("go")
+        await shown.until("60")
+        await shown.pilot.press("ctrl+o")
+        await shown.until("output 1/1 · running")
+        assert shown.rows()[-2].strip() == "60"
+        fifo.write_text("x\n")
+        await shown.when(lambda: not shown.app.state.busy, "over")
+        await shown.when(lambda: shown.rows()[-2].strip() == "90", "followed")
+        assert "running" not in shown.rows()[0]
+        await shown.pilot.press("q")
+        shown.app.outputs.keep("big", "big", "日本語 text and more of it\n" * 60_000)
+        began = time.perf_counter()
+        await shown.pilot.press("ctrl+o")
+        await shown.until("output 1/2")
+        assert time.perf_counter() - began < 0.3, "150 ms, and a busy machine may take twice that"
 
 
 async def test_acc_4_animations_can_be_off(tmp_path, monkeypatch):
