@@ -256,6 +256,8 @@ def _command(step: Step, draft: Draft, name: str, argument: str, *, typed: bool)
     if wrong is not None:
         step.note(wrong, tone="error", kind="error")
     _sent(step, draft)
+    if len(draft.expanded().encode("utf-8", "replace")) > HISTORY_ENTRY_BYTES:
+        step.stash(draft)  # no transcript will hold it, and the history on disk holds only its label
     began, focused = (step.state.began, step.state.began_focused) if typed else (None, False)
     if typed:
         step.clear_draft()

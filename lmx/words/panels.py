@@ -12,6 +12,7 @@ def panel_more(above: int, below: int) -> str:
     return joined((f"↑{above}" if above else "", f"↓{below}" if below else ""))
 
 
+PASTE_PUT_ASIDE = "this panel takes no text: the paste is put aside, and Up brings it back once the panel is closed"
 PANEL_WAITS = "something else is asked; it is shown when this is closed"
 
 # --- questions -----------------------------------------------------------------------------------------------------------

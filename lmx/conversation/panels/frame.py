@@ -92,6 +92,10 @@ def key(step: Step, key: str, text: str) -> None:
     if _too_early(step, panel):
         _not_meant(step, text)
         return
+    if key == "paste":
+        step.stash(drafts.pasted(Draft(), drafts.plain(text)))  # nothing here takes text, and none of it may be lost
+        step.flash(words.PASTE_PUT_ASIDE)
+        return
     panel.key(step, key, text)
 
 

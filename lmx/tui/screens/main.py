@@ -72,13 +72,20 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def typed(self, event: events.Key | events.Paste, state: State) -> None:
         """A key or a paste, for the part that takes keys in this state."""
         if isinstance(event, events.Key) and self._plan is not None and self._plan.too_small:
-            self.small.on_key(event)
+            self._typed_blindly(event, state)
             return
         part = self.composer if state.panel is None else self.panel
         if isinstance(event, events.Key):
             part.on_key(event)
         else:
             part.on_paste(event)
+
+    def _typed_blindly(self, event: events.Key, state: State) -> None:
+        """On a terminal that is too small for a moment letters still go into the draft; of other keys the sentence decides."""
+        if state.panel is None and event.is_printable and not self.composer.means(event.key):
+            self.composer.on_key(event)
+        else:
+            self.small.on_key(event)
 
     def dress_in(self, theme: Theme) -> None:
         """Another theme, from the next frame on; what is out of sight is drawn in it when it is scrolled to (THM-13)."""

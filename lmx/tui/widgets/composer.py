@@ -96,6 +96,10 @@ class Composer(Widget, can_focus=True, inherit_bindings=False):
         """How many rows the text takes on a screen of this width (LAY-3)."""
         return len(self._wrapped(self._text_width(width, border)))
 
+    def means(self, key: str) -> bool:
+        """Whether the key does something else than type."""
+        return bool(self._orders.action_of(key))
+
     # --- keys -------------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:

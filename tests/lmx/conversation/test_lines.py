@@ -368,3 +368,13 @@ def test_cmp_22_the_search_panel_finds_and_never_sends():
     talk.tell(msg.SearchHistory())
     assert not [e for e in talk.enter() if isinstance(e, fx.Prompt)]
     assert talk.composer.text == "make test" and talk.state.stash[-1].text == "draft"
+
+
+def test_cmp_10_a_long_paste_behind_a_command_is_not_lost():
+    """CMP-10, CMP-21: no transcript holds a command's line and the history only a label of the paste, so it is put aside."""
+    talk = Talk()
+    talk.type("/nonsense ")
+    talk.paste(pasted(talk.state.draft, "word\n" * 5_000))
+    talk.enter()
+    assert talk.state.draft.blank
+    assert [draft.expanded() for draft in talk.state.stash] == ["/nonsense " + "word\n" * 5_000]

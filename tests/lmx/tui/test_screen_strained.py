@@ -324,3 +324,16 @@ async def test_saf_4_brackets_are_letters_in_every_region(tmp_path):
         await shown.pilot.press("escape")
         await shown.until(text)
         assert "a[b].txt[bold" in shown.rows()[0]
+
+
+async def test_lay_22_letters_typed_while_it_is_too_small_are_in_the_draft(tmp_path):
+    """LAY-22, CMP-10: a brief shrink loses nothing that is typed; Enter does nothing that nobody could see."""
+    async with screen(FakeHost(tmp_path)) as shown:
+        await shown.type("before ")
+        await shown.pilot.resize_terminal(10, 3)
+        await shown.until("terminal")
+        await shown.type("within")
+        await shown.pilot.press("enter")
+        await shown.pilot.resize_terminal(80, 24)
+        await shown.until("before within")
+        assert shown.draft == "before within"

@@ -182,3 +182,11 @@ def test_a_key_without_a_panel_does_nothing():
     for message in (msg.PanelKey("enter"), msg.PanelEdited(of("x"), "x"), msg.PanelPainted("q")):
         assert talk.tell(message) == []
     assert talk.state == before
+
+
+def test_cmp_10_a_paste_into_a_panel_without_a_field_is_put_aside():
+    """CMP-10, CMP-20: it goes in nowhere, and it is not gone."""
+    talk = Talk()
+    do(talk, lambda step: frame.open(step, Opened(id="look")))
+    talk.tell(msg.PanelKey("paste", "pasted words"))
+    assert [draft.text for draft in talk.state.stash] == ["pasted words"]
