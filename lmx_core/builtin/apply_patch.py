@@ -19,6 +19,7 @@ from lmx_core.edits.hunks import FileEdit
 from lmx_core.edits.patch import PatchError, Section
 from lmx_core.edits.text import EncodingConflict
 from lmx_core.environment.base import FileError
+from lmx_core.environment.kinds import UTF16, kind_of
 from lmx_core.errors import ToolError
 from lmx_core.secrets.masker import Masker
 from lmx_core.tasks import run_in_thread
@@ -163,6 +164,8 @@ class _Tree:
     async def _update(self, section: Section) -> None:
         file = await self._load(section.path, must_be=True)
         assert file.now is not None
+        if section.hunks and kind_of(file.now) is UTF16:
+            raise PatchError(f"{section.path} is {UTF16.words}")
         fitted = await run_in_thread(fit.fit, section.path, file.now, section.hunks)
         target = None if section.move_to is None else await self._target(section.path, section.move_to)
         self.notes += fitted.notes

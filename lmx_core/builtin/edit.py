@@ -18,6 +18,7 @@ from lmx_core.edits.hunks import FileEdit
 from lmx_core.edits.text import Edit as Replacement
 from lmx_core.edits.text import EncodingConflict, Text, lf, line_number
 from lmx_core.environment.base import FileError
+from lmx_core.environment.kinds import UTF16, kind_of
 from lmx_core.errors import ToolError
 from lmx_core.tasks import run_in_thread
 from lmx_core.tools.plan import Plan
@@ -79,6 +80,8 @@ class _Done(msgspec.Struct, frozen=True):
 
 def _surgery(path: str, data: bytes, old: str, new: str, replace_all: bool) -> _Done:
     """The file after the edit and what is said about it. Raises ToolError for every refusal of ED-3."""
+    if kind_of(data) is UTF16:
+        raise ToolError(f"{path} is {UTF16.words}. Nothing was changed.")  # letters in UTF-8 would make it unreadable
     file = Text(data)
     found = match.find(file.text, old, new, replace_all=replace_all)
     if isinstance(found, match.Ambiguous):

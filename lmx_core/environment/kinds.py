@@ -17,14 +17,15 @@ class Kind(msgspec.Struct, frozen=True):
 
 WEBP = Kind("a WebP image", "image", "image/webp")
 BINARY = Kind("a binary file")
+UTF16 = Kind("text in UTF-16, which `iconv -f UTF-16` converts")
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", Kind("a PNG image", "image", "image/png")),
     (b"\xff\xd8\xff", Kind("a JPEG image", "image", "image/jpeg")),
     (b"GIF8", Kind("a GIF image", "image", "image/gif")),
     (b"%PDF-", Kind("a PDF document", "document", "application/pdf")),
-    (b"\xff\xfe", Kind("text in UTF-16, which `iconv -f UTF-16` converts")),
-    (b"\xfe\xff", Kind("text in UTF-16, which `iconv -f UTF-16` converts")),
+    (b"\xff\xfe", UTF16),
+    (b"\xfe\xff", UTF16),
     (b"\x7fELF", Kind("an ELF program or library")),
     (b"PK\x03\x04", Kind("a ZIP archive")),
     (b"\x1f\x8b", Kind("gzip-compressed")),

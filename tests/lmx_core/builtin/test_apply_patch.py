@@ -322,3 +322,11 @@ async def test_ap_1_any_patch_is_applied_or_changes_nothing(
         assert {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} <= {
             name for name in ("a", "b", "d/c", "d/e") if name in body
         }
+
+
+async def test_text_in_utf_16_is_refused_as_read_refuses_it(tmp_path: Path) -> None:
+    before = "ab\ncd\n".encode("utf-16")
+    (tmp_path / "f").write_bytes(before)
+    said = await patch(tmp_path, "*** Update File: f\n@@\n+new")
+    assert said.outcome == "error" and "f is text in UTF-16, which `iconv -f UTF-16` converts" in said.text
+    assert (tmp_path / "f").read_bytes() == before

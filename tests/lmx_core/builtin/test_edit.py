@@ -185,3 +185,13 @@ async def test_tool_1_to_3_descriptors() -> None:
     read = catalog.descriptor("read")
     assert read is not None and read.runtime.max_output_bytes == 60_000
     assert list(read.input_schema["properties"]) == ["path", "offset", "limit"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+async def test_text_in_utf_16_is_refused_as_read_refuses_it(tmp_path: Path, encoding: str) -> None:
+    """Single bytes put between its pairs would shift everything behind them."""
+    before = "\ufeffab\ncd\n".encode(encoding)
+    (tmp_path / "f").write_bytes(before)
+    said = await edit(tmp_path, "f", "a", "xyz")
+    assert said.outcome == "error" and said.text.startswith("f is text in UTF-16, which `iconv -f UTF-16` converts")
+    assert (tmp_path / "f").read_bytes() == before
