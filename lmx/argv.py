@@ -179,6 +179,7 @@ CONTRADICTIONS = (
     ("at_turn", "at_seq"),
     ("at", "at_seq"),
     ("preview", "yes"),
+    ("list", "yes"),
 )
 
 STDIN = "-"

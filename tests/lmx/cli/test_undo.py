@@ -59,7 +59,8 @@ def test_without_a_terminal_one_must_say_what_is_wanted(program: Program) -> Non
     done = program.run("undo")
     assert done.returncode == 2 and "--preview" in done.stderr and "--yes" in done.stderr
     assert contents(program.work) == {"x": "x\n"}
-    assert program.run("undo", "--preview", "--yes").returncode == 2
+    for other in ("--preview", "--list"):
+        assert program.run("undo", other, "--yes").returncode == 2
 
 
 def test_what_a_person_changed_since_is_named_and_left(program: Program) -> None:
