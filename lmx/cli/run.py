@@ -50,6 +50,8 @@ def main(line: argv.Line, environ: Mapping[str, str]) -> int:
     )
     logs.start(settings.state, environ, factory.secrets, mask=lambda text: factory.mask(text))
     output = _FORMATS[line.get("output_format") or "text"]()
+    if isinstance(output, TextOutput):
+        output.mask = lambda text: factory.mask(text)
     for notice in settings.notices:
         output.notice(notice)
     run = _Run(line, factory, output)

@@ -6,7 +6,7 @@ A script that pipes the answer on must get the answer alone, and one that captur
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lmx import words
@@ -19,7 +19,12 @@ LINE_LIMIT = 200
 
 
 class TextOutput:
-    """Tells a run to a person (cli.md 2.2); the answer is all that goes to standard output."""
+    """Tells a run to a person (cli.md 2.2); the answer is all that goes to standard output.
+
+    `mask` takes credentials out of what the model wrote itself into a call.
+    """
+
+    mask: Callable[[str], str] = staticmethod(str)
 
     def session(self, *, session_id: str, name: str, model: str, context_window: int | None) -> None:
         window = "" if context_window is None else f", {context_window:,} tokens of context"
@@ -30,7 +35,7 @@ class TextOutput:
 
     def event(self, event: Any) -> None:
         if isinstance(event, events.ToolCalled):
-            lines.say(call_line(event.name, event.arguments))
+            lines.say(call_line(event.name, event.arguments, self.mask))
         elif isinstance(event, events.EntryAppended):
             for line in entry_lines(event.entry):
                 lines.say(line)
@@ -64,10 +69,10 @@ class JsonOutput(TextOutput):
         sys.stdout.flush()
 
 
-def call_line(name: str, arguments: Mapping[str, Any]) -> str:
-    """A tool's name and its first argument on one line (C2-3)."""
+def call_line(name: str, arguments: Mapping[str, Any], mask: Callable[[str], str] = str) -> str:
+    """A tool's name and its first argument on one line (C2-3), masked before it is cut."""
     first = next(iter(arguments.values()), "")
-    text = one_line(f"{name} {first if isinstance(first, str) else encode(first)}", "evidence")
+    text = one_line(mask(f"{name} {first if isinstance(first, str) else encode(first)}"), "evidence")
     return text if len(text) <= LINE_LIMIT else text[: LINE_LIMIT - 1] + "…"
 
 

@@ -175,6 +175,17 @@ def test_a_call_line_is_one_short_line() -> None:
     assert call_line("todo", {"items": ["a"]}) == 'todo ["a"]' and call_line("x", {}).strip() == "x"
 
 
+def test_a_call_line_shows_no_credential_that_the_model_wrote(capsys: pytest.CaptureFixture[str]) -> None:
+    """Masked before it is cut, so that no beginning of one is left at the end of the line."""
+    secret = "hunter2hunter2"
+    out = TextOutput()
+    out.mask = lambda text: text.replace(secret, "[masked]")
+    for arguments in ({"pattern": secret}, {"url": f"https://x.example/?t={secret}"}, {"c": "x" * 185 + secret}):
+        out.event(events.ToolCalled(id="c", name="grep", arguments=arguments))
+    told = capsys.readouterr().err
+    assert "hunter2" not in told and told.startswith("lmx: grep [masked]\nlmx: grep https://x.example/?t=[masked]\n")
+
+
 def test_json_is_one_object_with_stable_keys(capsys: pytest.CaptureFixture[str]) -> None:
     """C2-14, C2-16: six usage keys always, an unknown cost is null; the object is there without a session too."""
     JsonOutput().end(outcome(entries=(answer("ünï"),)))
