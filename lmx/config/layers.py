@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from lmx.config import files, schema
+from lmx.config.rules import notices as rule_notices
 from lmx.config.rules import rules
 from lmx.exit_status import CommandError, shown, usage
 from lmx_core.permissions import MODES, SYNONYMS, Rules
@@ -126,6 +127,8 @@ def _load(
         sources |= dict.fromkeys(found, source)
     _variables(environ, values, sources)
     _flags(flags, values, sources)
+    listed = rules(values, sources, {source: path for path, source in _files(place)})
+    notices += rule_notices(listed)
     return Settings(
         values=values,
         sources=sources,
@@ -134,7 +137,7 @@ def _load(
         state=place.state,
         sessions_dir=sessions_dir(values, environ),
         notices=tuple(notices),
-        rules=rules(values, sources, {source: path for path, source in _files(place)}),
+        rules=listed,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from lmx.exit_status import CommandError
 from lmx_core.errors import ConfigError
 from lmx_core.permissions import VERBS, Rules, read_rules
+from lmx_core.permissions.rules import misspelt
 
 
 def rules(values: Mapping[str, Any], sources: Mapping[str, str], files: Mapping[str, Path]) -> Rules:
@@ -27,6 +28,12 @@ def rules(values: Mapping[str, Any], sources: Mapping[str, str], files: Mapping[
         if name in values:
             made = made.more(_list(verb, values[name], sources.get(name, ""), files))
     return made
+
+
+def notices(found: Rules) -> list[str]:
+    """A sentence for each rule that most likely has a misspelt name and would never be about anything."""
+    listed = (*found.deny, *found.ask, *found.allow)
+    return [f"{rule.source}: {rule.text!r}: {meant}" for rule in listed if (meant := misspelt(rule.text))]
 
 
 def _list(verb: str, items: list[Any], layer: str, files: Mapping[str, Path]) -> Rules:

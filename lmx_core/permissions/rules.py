@@ -40,6 +40,18 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 }
 """The tools that a name in a rule stands for (HP-10 to HP-15); any other name is that tool."""
 
+_KNOWN: Mapping[str, str] = {
+    **{
+        name: name
+        for name in ("apply_patch", "ask_user", "delegate", "glob", "grep", "todo", "web_fetch", "web_search")
+    },
+    **{
+        name.lower(): name
+        for name in ("Bash", "Edit", "Write", "Read", "WebFetch", "Network", "WebSearch", "Task", "TodoWrite")
+    },
+}
+"""The names that a rule may mean, as they are written."""
+
 _PATHS = frozenset(("edit", "write", "apply_patch", "read", "grep", "glob"))
 _FORM = re.compile(r"\s*([A-Za-z0-9_*-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
@@ -101,7 +113,28 @@ def _kind(tools: tuple[str, ...], spec: str, text: str) -> Literal["tool", "bash
             written = "Network" if tools == (NETWORK,) else "WebFetch"
             raise ConfigError(f"{_quoted(text)} names no host; write {written}(domain:docs.python.org)")
         return "domain"
+    if meant := misspelt(text):
+        raise ConfigError(f"{_quoted(text)}: {meant}")
     raise ConfigError(f"{_quoted(text)}: {tools[0]} takes nothing in brackets")
+
+
+def misspelt(text: str) -> str:
+    """Says that the name in a rule is none that lmx knows, and which one is near; empty where none is.
+
+    Only a likely mistake: a tool of an extension may have any name, and a rule about one that is not loaded is no error.
+    """
+    found = _FORM.fullmatch(text)
+    name = found[1] if found else ""
+    if not name or name.lower().startswith("mcp__"):
+        return ""
+    if name.lower().startswith("mcp_") and (rest := name[4:].replace("__", "_")):
+        return f"there is no tool {name}; did you mean mcp__{rest.replace('_', '__', 1)} (mcp__SERVER__TOOL)?"
+    if name.lower() in _KNOWN:
+        return ""
+    from difflib import get_close_matches  # only for a name that is not known
+
+    close = get_close_matches(name.lower(), _KNOWN, n=1, cutoff=0.75)
+    return f"there is no tool {name}; did you mean {_KNOWN[close[0]]}?" if close else ""
 
 
 def _mcp(text: str, name: str, spec: str) -> str:

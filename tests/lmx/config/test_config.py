@@ -373,3 +373,9 @@ def test_the_remembered_model_survives_and_damage_does_not_hurt(tmp_path: Path) 
         (tmp_path / "state.json").write_text(damage)
         assert state.remembered_model(tmp_path) is None
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_rule_with_a_misspelt_name_is_told_at_the_start(tmp_path: Path) -> None:
+    path = write(tmp_path, '[permissions]\ndeny = ["Bsh", "mcp_github_x", "Bash(rm:*)"]\n')
+    bash, mcp = load(tmp_path).notices
+    assert bash == f"{path}:2: 'Bsh': there is no tool Bsh; did you mean Bash?" and "mcp__github__x" in mcp

@@ -12,6 +12,7 @@ from support.judging import MCP, command, subject, verdict
 
 from lmx_core.errors import ConfigError
 from lmx_core.permissions import parse, read_rules
+from lmx_core.permissions.rules import misspelt
 
 BASH = [
     # rule, command, whether it allows it
@@ -369,3 +370,21 @@ def test_a_text_is_a_rule_or_a_config_error(text: str, verb: str) -> None:
     except ConfigError:
         return
     assert parse(rule.text, rule.verb) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [
+        ("Bsh", "Bash"), ("bahs", "Bash"), ("Webfetsh", "WebFetch"), ("mcp_github_x", "mcp__github__x"),
+        ("Bash", ""), ("TodoWrite", ""), ("web_fetch", ""), ("mcp__github__x", ""), ("Nope", ""), ("my_tool", ""),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_told_and_any_other_may_be_a_tool(rule: str, meant: str) -> None:
+    assert parse(rule, "deny").kind in ("tool", "mcp")
+    said = misspelt(rule)
+    assert f"did you mean {meant}" in said if meant else said == ""
+
+
+def test_a_misspelt_name_with_brackets_is_said_to_be_unknown() -> None:
+    with pytest.raises(ConfigError, match=r"'Bsh\(rm:\*\)': there is no tool Bsh; did you mean Bash\?"):
+        parse("Bsh(rm:*)", "deny")
