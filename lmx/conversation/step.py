@@ -21,7 +21,7 @@ from lmx.sanitize import visible
 from lmx_core import ToolCall
 
 STASH_LIMIT = 50
-"""Drafts kept for Up; more than a sitting has, so that none is lost by pushing others out."""
+"""Drafts kept for Up. What they push out goes to the history on disk, so that none is lost."""
 
 
 class Receipts(Protocol):
@@ -192,7 +192,10 @@ class Step:
         """Keeps a draft that something is about to clear (CMP-10). Blank ones have nothing to lose."""
         if not draft.blank:
             kept = tuple(one for one in self.state.stash if one.text != draft.text or one.pastes != draft.pastes)
-            self.set(stash=(*kept, draft)[-STASH_LIMIT:])
+            *oldest, _ = stash = (*kept, draft)
+            for one in oldest[: max(len(stash) - STASH_LIMIT, 0)]:  # there is no end to a sitting: these are history now
+                self.do(fx.Remember(one.expanded()))
+            self.set(stash=stash[-STASH_LIMIT:])
 
     def gather(self) -> tuple[Draft, ...]:
         """The history, with what was put aside as its newest lines: from now on they are history, on disk too."""

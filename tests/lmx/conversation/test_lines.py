@@ -378,3 +378,18 @@ def test_cmp_10_a_long_paste_behind_a_command_is_not_lost():
     talk.enter()
     assert talk.state.draft.blank
     assert [draft.expanded() for draft in talk.state.stash] == ["/nonsense " + "word\n" * 5_000]
+
+
+def test_cmp_10_what_others_push_out_of_the_stash_is_in_the_history_on_disk():
+    """CMP-10: a sitting of days puts more aside than is kept for Up."""
+    talk = Talk()
+    texts = [f"draft {number}" for number in range(70)]
+    for text in texts:
+        talk.type(text)
+        talk.tell(msg.Escape(selection=False))
+        talk.tell(msg.Escape(selection=False))
+        talk.tell(msg.Escape(selection=False))
+        assert talk.state.draft.blank
+    kept = [draft.text for draft in talk.state.stash]
+    remembered = [effect.text for effect in talk.did(fx.Remember)]
+    assert remembered + kept == texts and len(kept) == 50
