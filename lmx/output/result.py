@@ -27,8 +27,9 @@ _OURS = frozenset(("error", "hook_failed"))
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`stop_reason` as scripts know it (C2-13), None before a session exists; `sentence` is None when all went well.
 
-    `refused` counts the calls that were not let run, `by_hooks` those of them that a hook refused. `check` is the last check
-    after edits, with `current`: whether the files still are those that it left, None where nobody can tell.
+    `refused` counts the calls that were not let run, `by_hooks` those of them that a hook refused. `helps` are the
+    permission modes that would have let one of the others run. `check` is the last check after edits, with `current`: whether
+    the files still are those that it left, None where nobody can tell.
     """
 
     session_id: str | None = None
@@ -41,6 +42,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     refused: int = 0
     by_hooks: int = 0
+    helps: frozenset[str] = frozenset()
     check: dict[str, Any] | None = None
     category: str | None = None
     sentence: str | None = None
@@ -80,6 +82,7 @@ def outcome(
         requests=sum(entry.type == "request" for entry in entries),
         turns=sum(entry.type == "assistant" for entry in entries),
         refused=sum(map(_was_refused, entries)),
+        helps=frozenset().union(*(_helps(entry) for entry in entries if _was_refused(entry))),
         by_hooks=sum(_was_refused(entry) and entry.payload["decision"].get("rule") == "hook" for entry in entries),
         category=category,
         sentence=sentence,
@@ -111,6 +114,15 @@ def final_text(entries: Sequence[Entry]) -> str:
                 break
             wanted = True
     return "".join(reversed(pieces))
+
+
+def _helps(entry: Entry) -> frozenset[str]:
+    """The permission modes in which a refused call may have run; none where a rule, a hook or a boundary refused it."""
+    rule = str(entry.payload["decision"].get("rule", ""))
+    if rule in ("mode:ask", "mode:read_only") and entry.payload["name"] in ("edit", "write", "apply_patch"):
+        return frozenset(("accept_edits", "full_auto"))
+    asked = rule == "approval:always" or (rule.startswith("mode:") and rule != "mode:full_auto")
+    return frozenset(("full_auto",) if asked else ())
 
 
 def _was_refused(entry: Entry) -> bool:

@@ -68,7 +68,7 @@ class StreamOutput:
         if result.check is not None and result.check["current"] is False:
             self.notice(words.CHECK_IS_STALE)
         if result.refused:
-            self.notice(refused_line(result.refused, result.by_hooks))
+            self.notice(refused_line(result.refused, result.by_hooks, result.helps))
         if result.category is not None:
             _write(type="error", category=result.category, message=result.sentence)
         _write(**to_dict(result))

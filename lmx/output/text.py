@@ -6,7 +6,7 @@ A script that pipes the answer on must get the answer alone, and one that captur
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from lmx import words
@@ -54,7 +54,7 @@ class TextOutput:
         if result.check is not None and result.check["current"] is False:
             lines.say(words.CHECK_IS_STALE)
         if result.refused:
-            lines.say(refused_line(result.refused, result.by_hooks))
+            lines.say(refused_line(result.refused, result.by_hooks, result.helps))
 
     def _answer(self, result: Outcome) -> None:
         if result.text:
@@ -144,13 +144,13 @@ def usage_line(result: Outcome) -> str:
     return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {cost}"
 
 
-def refused_line(count: int, by_hooks: int = 0) -> str:
-    """How many calls did not run, and the flag that lets those run that no hook refused (design.md section 4)."""
+def refused_line(count: int, by_hooks: int = 0, helps: Collection[str] = ()) -> str:
+    """How many calls did not run, and the flags that would have let one of them run (design.md section 4)."""
     calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
     if count == by_hooks:
         return f"{calls} refused by a hook"
     hooks = f", {by_hooks} of them by a hook" if by_hooks else ""
-    return (
-        f"{calls} refused{hooks}; --permission-mode accept_edits allows edits of files here, --permission-mode full_auto "
-        f"everything (`lmx help permissions`)"
-    )
+    flags = {"accept_edits": "edits of files here", "full_auto": "everything"}
+    told = [(mode, what) for mode, what in flags.items() if mode in helps]
+    hints = ", ".join(f"--permission-mode {mode} {'' if n else 'allows '}{what}" for n, (mode, what) in enumerate(told))
+    return f"{calls} refused{hooks}{'; ' if hints else ''}{hints} (`lmx help permissions`)"

@@ -157,7 +157,14 @@ def test_text_keeps_stdout_for_the_answer(capsys: pytest.CaptureFixture[str]) ->
             attempt=2, max=6, delay_ms=2500, category="server", reason="overloaded", after_output=False
         )
     )
-    out.end(outcome(entries=(answer("Done."), *[entry("tool_result", outcome="denied", decision={})] * 4)))
+    out.end(
+        outcome(
+            entries=(
+                answer("Done."),
+                *[entry("tool_result", name="bash", outcome="denied", decision={"rule": "mode:ask"})] * 4,
+            )
+        )
+    )
     printed = capsys.readouterr()
     assert printed.out == "Done.\n"
     lines = printed.err.split("\n")[:-1]
@@ -167,6 +174,27 @@ def test_text_keeps_stdout_for_the_answer(capsys: pytest.CaptureFixture[str]) ->
     assert "2/6" in lines[3] and "2.5 s" in lines[3] and "overloaded" in lines[3]
     assert "1,200" in lines[4] and "800 cached" in lines[4] and "7 out" in lines[4] and "cost unknown" in lines[4]
     assert "4" in lines[5] and "--permission-mode" in lines[5] and len(lines) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "told"),
+    [
+        ("write", "mode:ask", ["accept_edits", "full_auto"]),
+        ("write", "mode:accept_edits", ["full_auto"]),
+        ("bash", "mode:ask", ["full_auto"]),
+        ("x", "approval:always", ["full_auto"]),
+        ("write", "confinement", []),
+        ("bash", "Bash(rm:*)", []),
+    ],
+)
+def test_only_a_mode_that_would_help_is_named(
+    capsys: pytest.CaptureFixture[str], name: str, rule: str, told: list[str]
+) -> None:
+    refused = entry("tool_result", call_id="c", name=name, outcome="denied", error=True, decision={"rule": rule})
+    TextOutput().end(outcome(entries=(answer("Done."), refused)))
+    line = capsys.readouterr().err.split("\n")[-2]
+    assert line.startswith("lmx: 1 tool call was refused") and line.endswith(" (`lmx help permissions`)")
+    assert [mode for mode in ("accept_edits", "full_auto") if f"--permission-mode {mode}" in line] == told
 
 
 def test_a_call_line_is_one_short_line() -> None:
