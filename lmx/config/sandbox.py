@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lmx import words
-from lmx.config.layers import Settings, path_of
+from lmx.config.layers import Settings, home, path_of
 from lmx.exit_status import CommandError
 from lmx_core import LocalEnvironment
 from lmx_core.errors import ConfigError, SandboxUnavailable
@@ -48,13 +48,13 @@ def around(inner: LocalEnvironment, settings: Settings, *, cwd: Path, environ: M
     from lmx_core import Sandbox
 
     listed = {name: [path_of(path, environ) for path in _list(fields.get(name))] for name in ("writable", "hidden")}
-    home = Path(inner.environ.get("HOME") or Path.home())
+    at_home = Path(inner.environ.get("HOME") or Path.home())
     try:
         return Sandbox.new(
             network=_network(fields.get("network", False)),
             localhost=fields.get("localhost", True) is True,
             writable=listed["writable"],
-            hidden=[*listed["hidden"], *own_paths(settings, cwd=cwd, home=home, environ=environ)],
+            hidden=[*listed["hidden"], *own_paths(settings, cwd=cwd, home=at_home, environ=environ)],
             inner=inner,
         )
     except ConfigError as error:
@@ -106,7 +106,37 @@ def _contents(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _network(value: object) -> bool | list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else value is True
+    if not isinstance(value, list):
+        return value is True
+    listed = [item for item in value if isinstance(item, str)]
+    if listed:
+        from lmx_core.addresses import is_number, kind_of  # tables of networks: only for a list
+        from lmx_core.environment.sandbox.network import hosts
+
+        for item, entry in zip(listed, hosts.read(listed).entries, strict=True):
+            here = entry.host == "localhost" or entry.host.endswith(".localhost")
+            if here or (is_number(entry.host) and kind_of(entry.host) == "loopback"):
+                raise ConfigError(
+                    f"network= cannot list {item!r}, for the loopback of this machine is never reached from the sandbox"
+                )
+    return listed
+
+
+def notices(settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    """A sentence for each directory that is asked to be writable and stays hidden."""
+    fields = asked_for(settings) or {}
+    writable = list(_list(fields.get("writable")))
+    if not writable:
+        return []
+    from lmx_core.environment.sandbox.policy import HIDDEN, expanded, hides
+
+    asked = (str(path_of(path, environ)) for path in _list(fields.get("hidden")))
+    real = [os.path.realpath(path) for path in (*(expanded(path, str(home(environ))) for path in HIDDEN), *asked)]
+    return [
+        f"sandbox: writable {path!r} is hidden from commands all the same, so they cannot write there"
+        for path in writable
+        if hides(real, os.path.realpath(path_of(path, environ)))
+    ]
 
 
 def _list(value: object) -> Iterable[str]:

@@ -9,6 +9,7 @@ import pytest
 from lmx import words
 from lmx.config import sandbox
 from lmx.config.layers import Settings
+from lmx.exit_status import CommandError
 from lmx_core import LocalEnvironment
 from lmx_core.permissions import MODES
 
@@ -101,3 +102,22 @@ def test_c1_25_the_start_says_what_holds_commands_in() -> None:
         assert words.UNSANDBOXED not in words.mode_changed(mode, told)
     assert "sandboxed commands run unasked" in words.mode_changed("auto", told)
     assert "commands ask first" in words.mode_changed("auto") and "not sandboxed" in words.mode_sentence("full_auto")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "127.0.0.2", "[::1]:80", "localhost:5432", "a.localhost"])
+def test_a_list_that_names_this_machines_loopback_stops_the_start(tmp_path: Path, host: str) -> None:
+    """It would be accepted and never reached."""
+    asked = settings(tmp_path, state=None, sessions=tmp_path, sandbox={"enabled": True, "network": ["pypi.org", host]})
+    with pytest.raises(CommandError, match="loopback of this machine is never reached") as caught:
+        sandbox.around(LocalEnvironment(), asked, cwd=tmp_path, environ={})
+    assert caught.value.status == 2 and repr(host) in str(caught.value)
+
+
+def test_a_writable_directory_that_stays_hidden_is_told(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path / "home")}
+    given = {"enabled": True, "writable": ["~/.ssh", "~/build", "~/notes/x"], "hidden": ["~/notes"]}
+    asked = settings(tmp_path, state=None, sessions=tmp_path, sandbox=given)
+    ssh, notes = sandbox.notices(asked, environ)
+    assert "'~/.ssh' is hidden" in ssh and "'~/notes/x' is hidden" in notes
+    off = settings(tmp_path, state=None, sessions=tmp_path, sandbox=given | {"enabled": False})
+    assert sandbox.notices(off, environ) == []
