@@ -81,7 +81,6 @@ class SessionFactory:
         self.key_names = {provider: name for provider, (name, _) in keys.items()}
         self._web = web.wanted(settings, environ)
         self.notices += self._web.notices
-        self.notices += sandbox.notices(settings, environ)
         self.secrets = [*(key for _, key in keys.values()), *([self._web.key] if self._web.key else [])]
         remembered = Remembered(settings.state, cwd)
         remembered.rules()  # what is wrong with them is said at the start

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 
 from lmx import words
-from lmx.config.layers import Settings, home, path_of
+from lmx.config.layers import Settings, path_of
 from lmx.exit_status import CommandError
 from lmx_core import LocalEnvironment
 from lmx_core.errors import ConfigError, SandboxUnavailable
@@ -109,34 +110,25 @@ def _network(value: object) -> bool | list[str]:
     if not isinstance(value, list):
         return value is True
     listed = [item for item in value if isinstance(item, str)]
-    if listed:
-        from lmx_core.addresses import is_number, kind_of  # tables of networks: only for a list
-        from lmx_core.environment.sandbox.network import hosts
-
-        for item, entry in zip(listed, hosts.read(listed).entries, strict=True):
-            here = entry.host == "localhost" or entry.host.endswith(".localhost")
-            if here or (is_number(entry.host) and kind_of(entry.host) == "loopback"):
-                raise ConfigError(
-                    f"network= cannot list {item!r}, for the loopback of this machine is never reached from the sandbox"
-                )
+    for item in listed:
+        if _is_loopback(item):
+            raise ConfigError(
+                f"network= cannot list {item!r}, for the loopback of this machine is never reached from the sandbox"
+            )
     return listed
 
 
-def notices(settings: Settings, environ: Mapping[str, str]) -> list[str]:
-    """A sentence for each directory that is asked to be writable and stays hidden."""
-    fields = asked_for(settings) or {}
-    writable = list(_list(fields.get("writable")))
-    if not writable:
-        return []
-    from lmx_core.environment.sandbox.policy import HIDDEN, expanded, hides
-
-    asked = (str(path_of(path, environ)) for path in _list(fields.get("hidden")))
-    real = [os.path.realpath(path) for path in (*(expanded(path, str(home(environ))) for path in HIDDEN), *asked)]
-    return [
-        f"sandbox: writable {path!r} is hidden from commands all the same, so they cannot write there"
-        for path in writable
-        if hides(real, os.path.realpath(path_of(path, environ)))
-    ]
+def _is_loopback(item: str) -> bool:
+    """Whether an entry of the list, a host with a port or without, names this machine itself."""
+    host = item.strip().lower()
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.rstrip(".").rpartition(".")[2] == "localhost"
 
 
 def _list(value: object) -> Iterable[str]:

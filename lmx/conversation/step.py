@@ -193,7 +193,9 @@ class Step:
         if not draft.blank:
             kept = tuple(one for one in self.state.stash if one.text != draft.text or one.pastes != draft.pastes)
             *oldest, _ = stash = (*kept, draft)
-            for one in oldest[: max(len(stash) - STASH_LIMIT, 0)]:  # there is no end to a sitting: these are history now
+            for one in oldest[
+                : max(len(stash) - STASH_LIMIT, 0)
+            ]:  # there is no end to a sitting: these are history now
                 self.do(fx.Remember(one.expanded()))
             self.set(stash=stash[-STASH_LIMIT:])
 

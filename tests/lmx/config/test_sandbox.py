@@ -111,13 +111,3 @@ def test_a_list_that_names_this_machines_loopback_stops_the_start(tmp_path: Path
     with pytest.raises(CommandError, match="loopback of this machine is never reached") as caught:
         sandbox.around(LocalEnvironment(), asked, cwd=tmp_path, environ={})
     assert caught.value.status == 2 and repr(host) in str(caught.value)
-
-
-def test_a_writable_directory_that_stays_hidden_is_told(tmp_path: Path) -> None:
-    environ = {"HOME": str(tmp_path / "home")}
-    given = {"enabled": True, "writable": ["~/.ssh", "~/build", "~/notes/x"], "hidden": ["~/notes"]}
-    asked = settings(tmp_path, state=None, sessions=tmp_path, sandbox=given)
-    ssh, notes = sandbox.notices(asked, environ)
-    assert "'~/.ssh' is hidden" in ssh and "'~/notes/x' is hidden" in notes
-    off = settings(tmp_path, state=None, sessions=tmp_path, sandbox=given | {"enabled": False})
-    assert sandbox.notices(off, environ) == []
