@@ -17,11 +17,14 @@ import msgspec
 from lmx_core.calls import Descriptor, ToolCall
 from lmx_core.edits import patch
 from lmx_core.permissions import paths, rules
+from lmx_core.permissions.named import named
 from lmx_core.permissions.paths import Target
 from lmx_core.permissions.rules import Rule
 from lmx_core.permissions.shell.base import Part, Reading, Setting
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_ONLY_SAY = frozenset(("echo", "printf", "export", "test", "[", "[[", ":", "true", "false", "read", "local", "declare"))
+"""What opens none of the files that its words may name."""
 _STEERING = frozenset(": true false test [ break continue exit return shift wait pwd".split())
 """Builtins that run nothing and change nothing outside the command: no rule is needed for them."""
 
@@ -142,8 +145,8 @@ def _hit_file(rule: Rule, reading: Reading, cwd: Path) -> Verdict | None:
     bases = list(_bases(reading, cwd))
     for file in reading.files:
         if file.path is None:
-            if file.writes and writes:
-                doubtful = Verdict(rule, file.text, certain=False)
+            if writes if file.writes else reads:
+                doubtful = _hit_pattern(rule, file.text.lstrip("<>&|0123456789 "), bases, cwd) or doubtful
         elif (file.writes and writes) or (not file.writes and reads):
             if any(paths.hits(rule.spec, paths.target(base, file.path), cwd) for base in bases):
                 return Verdict(rule, file.text)
@@ -154,7 +157,26 @@ def _hit_file(rule: Rule, reading: Reading, cwd: Path) -> Verdict | None:
         values = [value for value in named if value and not value.startswith("-") and len(value) < 4096]
         if any(paths.hits(rule.spec, paths.target(base, value), cwd) for value in values for base in bases):
             return Verdict(rule, _short(part.text))
+        if part.program in _ONLY_SAY:
+            continue
+        for word in part.words[1:]:
+            if word.value is None and not word.text.startswith("-"):
+                verdict = _hit_pattern(rule, word.text.rpartition("=")[2], bases, cwd)
+                if verdict is not None and verdict.certain:
+                    return verdict
+                doubtful = verdict or doubtful
     return doubtful
+
+
+def _hit_pattern(rule: Rule, text: str, bases: Sequence[Path], cwd: Path) -> Verdict | None:
+    """A word that bash makes into names: whether the rule names one of them, or whether only bash knows that."""
+    for base in bases:
+        names = named(text, base)
+        if names is None:
+            return Verdict(rule, _short(text), certain=False)
+        if any(paths.hits(rule.spec, paths.target(base, name), cwd) for name in names):
+            return Verdict(rule, _short(text))
+    return None
 
 
 def _bases(reading: Reading, cwd: Path) -> Iterator[Path]:

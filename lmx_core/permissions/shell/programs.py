@@ -335,16 +335,78 @@ def _find(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
             yield at + 1, f"{word.value} lets find change files"
 
 
+_GIT_RUNS = frozenset(
+    "difftool mergetool filter-branch filter-repo send-email imap-send daemon instaweb web--browse hook for-each-repo shell "
+    "http-backend remote-ext remote-fd credential maintenance gui citool gitk cvsserver cvsimport p4 svn".split()
+)
+"""Commands of git that are there to start something else, or that settings name a program for."""
+
+_GIT_LONG = (
+    "--exec --exec-path --upload-pack --receive-pack --upload-archive --extcmd --open-files-in-pager --config-env --ext-diff "
+    "--config --template --smtp-server --sendmail-cmd --to-cmd --cc-cmd --header-cmd --gpg-sign"
+).split()
+_GIT_ASKS = frozenset(
+    ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--name-only", "--show-origin")
+)
+_GIT_PLAIN = (
+    "user.name",
+    "user.email",
+    "init.defaultBranch",
+    "pull.rebase",
+    "push.default",
+    "color.ui",
+    "core.autocrlf",
+)
+"""Settings that name no program."""
+
+
 def _git(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
-    """In front of its own command git takes settings, and some of them are programs; `-c` behind it means something else."""
+    """In front of its own command git takes settings, and some of them are programs; behind it some commands take programs."""
     for at, word in enumerate(words[1:], 1):
         value = word.value or "-c"
         if not value.startswith("-"):
             before = words[at - 1].value
             if before not in ("-C", "--git-dir", "--work-tree", "--namespace"):
+                yield from _git_command(words, at)
                 return
         elif value.startswith(("-c", "--config-env", "--exec-path")):
             yield at + 1, f"{short(word.text)} gives git settings, and programs to run are among them"
+
+
+def _git_command(words: Sequence[Word], place: int) -> Iterator[tuple[int, str]]:
+    command, behind = words[place].value or "", list(enumerate(words[place + 1 :], place + 1))
+    plain = [word.value for _, word in behind if not (word.value or "").startswith("-")]
+    if command in _GIT_RUNS:
+        yield place + 1, f"git {command} runs another program"
+    if (command, True) in (("bisect", "run" in plain), ("submodule", "foreach" in plain)):
+        yield place + 1, f"git {command} runs what it is given"
+    if command == "config" and not any(word.value in _GIT_ASKS for _, word in behind):
+        sets = plain[1:] if plain[:1] in (["get"], ["list"], ["set"], ["unset"]) else plain
+        if (
+            plain[:1] not in (["get"], ["list"], ["unset"])
+            and (len(sets) > 1 or None in plain)
+            and sets[0] not in _GIT_PLAIN
+        ):
+            yield place + 1, "git config sets what git runs later, too"
+    for at, word in behind:
+        value = word.value
+        if value is None:
+            continue
+        name = value.partition("=")[0]
+        if "ext::" in value or "fd::" in value:
+            yield at + 1, f"{short(word.text)} names a program as the other side"
+        elif (
+            len(name) > 4
+            and any(long.startswith(name) for long in _GIT_LONG)
+            and name not in ("--template", "--gpg-sign")
+        ):
+            yield at + 1, f"{short(word.text)} may give git a program to run"
+        elif name == "--template":
+            yield at + 1, f"{short(word.text)} brings hooks along"
+        elif command == "rebase" and re.match(r"-[a-zA-Z]*x", value):
+            yield at + 1, f"{short(word.text)} gives git a command to run"
+        elif command in ("clone", "ls-remote") and re.match(r"-[a-zA-Z]*[uc]", value):
+            yield at + 1, f"{short(word.text)} may give git a program to run"
 
 
 _SQL = re.compile(
@@ -363,7 +425,7 @@ def _sql(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
 def _editor(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
     for at, word in enumerate(words[1:], 1):
         if (word.value or "+").startswith("+"):
-            yield at + 1, f"{short(word.text)} is a command for the editor"
+            yield at + 1, f"{short(word.text)} is a command of the program's own, which may run others"
 
 
 _INSPECTORS: Mapping[str, Callable[[Sequence[Word]], Iterator[tuple[int, str]]]] = {
@@ -375,6 +437,10 @@ _INSPECTORS: Mapping[str, Callable[[Sequence[Word]], Iterator[tuple[int, str]]]]
     "gsed": _sed,
     "find": _find,
     "git": _git,
+    "less": _editor,
+    "more": _editor,
+    "most": _editor,
+    "pg": _editor,
     "psql": _sql,
     "mysql": _sql,
     "mariadb": _sql,

@@ -294,7 +294,7 @@ def test_an_explanation_names_pieces_rules_places_and_the_winner(tmp_path: Path)
     assert [line.source for line in found.pieces if line.what == "a b"] == ["allow:0"]
     assert [(line.kind, line.said) for line in found.rules] == [
         ("deny", "not hit"),
-        ("deny", "not hit"),
+        ("deny", "perhaps hit: $(e)"),
         ("allow", "covers a b"),
     ]
     assert found.decision.verdict == "ask" and told(found)[-1] == "  decided by mode:ask [test]"
