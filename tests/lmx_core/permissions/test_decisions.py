@@ -297,7 +297,7 @@ def test_an_explanation_names_pieces_rules_places_and_the_winner(tmp_path: Path)
         ("deny", "perhaps hit: $(e)"),
         ("allow", "covers a b"),
     ]
-    assert found.decision.verdict == "ask" and told(found)[-1] == "  decided by mode:ask [test]"
+    assert found.decision.verdict == "ask" and told(found)[-1] == "  decided by Write(f) [deny:1]"
     hit = explain("sudo rm x", rules, cwd=tmp_path, mode="full_auto", source="test")
     assert hit.decision.verdict == "deny" and hit.decision.source == "deny:0"
     assert told(hit)[-2] == "is refused: bash: the rule Bash(rm:*) denies rm x"
