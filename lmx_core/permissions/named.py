@@ -6,6 +6,7 @@ bash does it; what depends on anything else is None, and then somebody is asked.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
@@ -21,9 +22,13 @@ _HERE = re.compile(r"^(?:~\+|\$PWD|\$\{PWD\})(?=/|$)")
 _HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 
 
+_OTHER_SETS = re.compile(r"\[[!^]|\[[:=.]")
+"""Brackets that Python and bash read differently, or that a locale has a say in."""
+
+
 def named(text: str, base: Path) -> list[str] | None:
     """The paths that an unquoted word stands for when it is read in `base`; None where only bash knows."""
-    texts = _spread(text)
+    texts = None if _OTHER_SETS.search(text) else _spread(text)
     if texts is None:
         return None
     found: list[str] = []
@@ -56,3 +61,11 @@ def _spread(text: str) -> list[str] | None:
         if len(done) + len(todo) > MOST:
             return None
     return done
+
+
+def might_name(text: str, name: str) -> bool:
+    """Whether the last component of a pattern stands for this name, in whatever directory; always, if the name is one, too."""
+    last = text.rpartition("/")[2]
+    if glob.has_magic(name) or any(char in last for char in "$`\"'\\{"):
+        return True
+    return fnmatch.fnmatchcase(name, last) and not (name.startswith(".") and last[:1] in "*?[")

@@ -17,7 +17,7 @@ import msgspec
 from lmx_core.calls import Descriptor, ToolCall
 from lmx_core.edits import patch
 from lmx_core.permissions import paths, rules
-from lmx_core.permissions.named import named
+from lmx_core.permissions.named import might_name, named
 from lmx_core.permissions.paths import Target
 from lmx_core.permissions.rules import Rule
 from lmx_core.permissions.shell.base import Part, Reading, Setting
@@ -25,6 +25,7 @@ from lmx_core.permissions.shell.base import Part, Reading, Setting
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
 _ONLY_SAY = frozenset(("echo", "printf", "export", "test", "[", "[[", ":", "true", "false", "read", "local", "declare"))
 """What opens none of the files that its words may name."""
+_NAMED_VALUE = re.compile(r"^(?:--?[\w-]+|\w+)=")
 _STEERING = frozenset(": true false test [ break continue exit return shift wait pwd".split())
 """Builtins that run nothing and change nothing outside the command: no rule is needed for them."""
 
@@ -160,12 +161,32 @@ def _hit_file(rule: Rule, reading: Reading, cwd: Path) -> Verdict | None:
         if part.program in _ONLY_SAY:
             continue
         for word in part.words[1:]:
-            if word.value is None and not word.text.startswith("-"):
-                verdict = _hit_pattern(rule, word.text.rpartition("=")[2], bases, cwd)
+            if word.value is None and (text := _name_in(word.text)):
+                verdict = _hit_pattern(rule, text, bases, cwd)
                 if verdict is not None and verdict.certain:
                     return verdict
+                if verdict is None and _may_come(rule, text, reading):
+                    verdict = Verdict(rule, _short(text), certain=False)
                 doubtful = verdict or doubtful
     return doubtful
+
+
+def _name_in(text: str) -> str:
+    """What of a word may be a name: behind `NAME=` and `--option=`, and behind a short option that is no computed number."""
+    text = _NAMED_VALUE.sub("", text)
+    if text.startswith("-"):
+        return "" if any(char in text for char in "$`") else text[2:]
+    return text
+
+
+def _may_come(rule: Rule, text: str, reading: Reading) -> bool:
+    """Whether a pattern that stands for nothing denied now may do so when its part runs: others may have moved files by then,
+    or changed what a pattern stands for."""
+    if any(part.program in ("shopt", "set") for part in reading.parts):
+        return True
+    if any(setting.name in ("GLOBIGNORE", "BASHOPTS") for part in reading.parts for setting in part.settings):
+        return True
+    return len(reading.parts) > 1 and might_name(text, rule.spec.rpartition("/")[2])
 
 
 def _hit_pattern(rule: Rule, text: str, bases: Sequence[Path], cwd: Path) -> Verdict | None:

@@ -9,7 +9,16 @@ import pytest
 from lmx_core.permissions import explain, read_rules
 
 RULES = {
-    "allow": ["Bash(cat:*)", "Bash(cp:*)", "Bash(echo:*)", "Bash(git:*)", "Bash(less:*)", "Bash(ls:*)"],
+    "allow": [
+        "Bash(cat:*)",
+        "Bash(cp:*)",
+        "Bash(echo:*)",
+        "Bash(git:*)",
+        "Bash(less:*)",
+        "Bash(ls:*)",
+        "Bash(mv:*)",
+        "Bash(shopt:*)",
+    ],
     "deny": ["Read(.env)", "Bash(rm:*)"],
 }
 
