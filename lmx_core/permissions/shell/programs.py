@@ -258,7 +258,7 @@ def _is(option: str, value: str) -> bool:
     if option.startswith("--") and value.startswith("--"):
         # GNU programs take a long option by any beginning that is not ambiguous.
         given = value.partition("=")[0]
-        return len(given) > 4 and option.startswith(given)
+        return len(given) > 2 and option.startswith(given)
     if len(option) == 2 and option[0] == "-" and value[:1] == "-" and value[1:2] != "-":
         return value.startswith(option) or (value[1:].isalpha() and len(value) < 8 and option[1] in value[1:])
     return option[0] != "-" and value.startswith(option) and option[0] == "."
@@ -343,7 +343,7 @@ _GIT_RUNS = frozenset(
 
 _GIT_LONG = (
     "--exec --exec-path --upload-pack --receive-pack --upload-archive --extcmd --open-files-in-pager --config-env --ext-diff "
-    "--config --template --smtp-server --sendmail-cmd --to-cmd --cc-cmd --header-cmd --gpg-sign"
+    "--config --remote --textconv --template"
 ).split()
 _GIT_ASKS = frozenset(
     ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--name-only", "--show-origin")
@@ -369,7 +369,9 @@ def _git(words: Sequence[Word]) -> Iterator[tuple[int, str]]:
             if before not in ("-C", "--git-dir", "--work-tree", "--namespace"):
                 yield from _git_command(words, at)
                 return
-        elif value.startswith(("-c", "--config-env", "--exec-path")):
+        elif value.startswith(
+            ("-c", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--attr-source", "--super-prefix")
+        ):
             yield at + 1, f"{short(word.text)} gives git settings, and programs to run are among them"
 
 
@@ -388,6 +390,8 @@ def _git_command(words: Sequence[Word], place: int) -> Iterator[tuple[int, str]]
             and sets[0] not in _GIT_PLAIN
         ):
             yield place + 1, "git config sets what git runs later, too"
+    if command == "config" and any((word.value or "") in ("-e", "--ed", "--edi", "--edit") for _, word in behind):
+        yield place + 1, "git config opens an editor, which settings name"
     for at, word in behind:
         value = word.value
         if value is None:
@@ -395,14 +399,8 @@ def _git_command(words: Sequence[Word], place: int) -> Iterator[tuple[int, str]]
         name = value.partition("=")[0]
         if "ext::" in value or "fd::" in value:
             yield at + 1, f"{short(word.text)} names a program as the other side"
-        elif (
-            len(name) > 4
-            and any(long.startswith(name) for long in _GIT_LONG)
-            and name not in ("--template", "--gpg-sign")
-        ):
+        elif len(name) > 2 and any(long.startswith(name) for long in _GIT_LONG):
             yield at + 1, f"{short(word.text)} may give git a program to run"
-        elif name == "--template":
-            yield at + 1, f"{short(word.text)} brings hooks along"
         elif command == "rebase" and re.match(r"-[a-zA-Z]*x", value):
             yield at + 1, f"{short(word.text)} gives git a command to run"
         elif command in ("clone", "ls-remote") and re.match(r"-[a-zA-Z]*[uc]", value):
